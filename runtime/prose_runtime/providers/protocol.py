@@ -1,0 +1,100 @@
+"""What a provider is: the one thing that talks to a model, or pretends to.
+
+The session side builds a Request and gives it to `Provider.complete`; whatever goes wrong comes back as one of the
+errors of prose_runtime.errors, with secrets scrubbed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+JSON = None | bool | int | float | str | list["JSON"] | dict[str, "JSON"]
+
+Kind = Literal["session", "resume", "decide", "until", "while", "keep", "choose", "repair"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What `simulate` and reports need to know about a step beyond what a model is told."""
+
+    name: str | None = None
+    """The name that the result is bound to (the program's own), if any."""
+    line: int | None = None
+    """The source line of the step."""
+    title: str | None = None
+    only_throws: bool = False
+    """The suite that an `if` would enter consists of a throw alone."""
+    round: int = 0
+    """For until and while: the round, from 0, of the loop that asks."""
+    labels: tuple[str, ...] = ()
+    """For choose: the option labels, in order."""
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one exchange, as the API counts them."""
+
+    input: int = 0
+    output: int = 0
+    cache_write: int = 0
+    cache_read: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input + other.input,
+            self.output + other.output,
+            self.cache_write + other.cache_write,
+            self.cache_read + other.cache_read,
+        )
+
+    @property
+    def total(self) -> int:
+        return self.input + self.output + self.cache_write + self.cache_read
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One exchange with a model.
+
+    `schema` is a JSON schema whose top is an object; the reply's `data` then is an object that fits it.
+    `messages` is plain Messages API JSON ({"role", "content"}), so that it can be journaled.
+    """
+
+    kind: Kind
+    model: str
+    """A real model id (aliases are resolved before)."""
+    system: str | None
+    messages: tuple[Mapping[str, JSON], ...]
+    schema: Mapping[str, JSON] | None = None
+    max_tokens: int = 32_000
+    hints: Hints = field(default_factory=Hints)
+    on_tokens: Callable[[int], None] | None = None
+    """Called with the number of output tokens so far while an answer streams."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model answered: `text`, and `data` where a schema was asked for."""
+
+    text: str
+    data: Mapping[str, JSON] | None
+    usage: Usage
+    model: str
+    stop_reason: str = "end_turn"
+
+
+class Provider(Protocol):
+    """A source of answers. One instance serves a whole run, concurrently."""
+
+    name: str
+    simulated: bool
+
+    async def complete(self, request: Request) -> Reply:
+        """Answer one request; raises prose_runtime.errors.ProseError subclasses, or UsageError-like setup errors
+        that a program's catch can't swallow (a missing or refused key)."""
+
+    async def close(self) -> None:
+        """Give back connections; called once, at the end of the run."""
