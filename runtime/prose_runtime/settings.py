@@ -1,0 +1,123 @@
+"""What a run is started with, what it needs to know of its program, and what comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+
+from .events import Observer, Status
+from .providers.protocol import Usage
+from .tasks import SessionSide
+
+if TYPE_CHECKING:
+    from .clock import Clock
+    from .run import Run
+    from .values import Value
+
+
+class Statement(NamedTuple):
+    """One source statement (or clause) of the footer's table; lines from 1, both included."""
+
+    start: int
+    end: int
+    kind: str
+
+
+class Runnable(Protocol):
+    """What `execute` reads of a Program (program.py implements it).
+
+    `lines` maps the line of an emitted call to its source line, as it stands in the footer; empty where the script
+    has no footer.
+    """
+
+    @property
+    def name(self) -> str:
+        """The source file's name: `brief.prose`."""
+
+    @property
+    def text(self) -> str:
+        """The source, whole; empty without a footer."""
+
+    @property
+    def lines(self) -> Mapping[int, int]: ...
+
+    @property
+    def statements(self) -> Sequence[Statement]: ...
+
+    @property
+    def inputs(self) -> Mapping[str, str | None]:
+        """Declared inputs in written order, with their descriptions."""
+
+    @property
+    def outputs(self) -> Sequence[str]:
+        """Declared outputs, in written order."""
+
+    @property
+    def body(self) -> Callable[[Run], Awaitable[None]]:
+        """The function under `@program.main`."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputWanted:
+    """An input that nobody gave, for the person to answer."""
+
+    name: str
+    text: str | None
+    secret: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to run a program. The session side brings the provider, the default model and the decider model."""
+
+    sessions: SessionSide
+    inputs: Mapping[str, Value | str] = field(default_factory=dict)
+    """Values given on the command line, by input name."""
+    secrets: frozenset[str] = frozenset()
+    """Inputs to show as *** besides those whose name says so."""
+    ask: Callable[[InputWanted], Awaitable[str]] | None = None
+    """Asks the person; None without a terminal."""
+    state: Literal["filesystem"] = "filesystem"
+    prose_dir: Path = Path(".prose")
+    max_concurrency: int = 10
+    max_rounds: int = 1000
+    """The safety cap of loops with neither condition nor max."""
+    observers: Sequence[Observer] = ()
+    simulated: bool = False
+    command: str = "python program.py"
+    """How this script was started, for the resume command in messages (`{command} --resume RUN`)."""
+    version: str = ""
+    clock: Clock | None = None
+    """Tests give their own; None: the real one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a run did not complete: message, the source line it is about, and the error's kind."""
+
+    message: str
+    kind: str
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run ended. `exit_code` follows runtime.md section 12."""
+
+    run_id: str | None
+    status: Status
+    exit_code: int
+    outputs: Mapping[str, Value]
+    """Those that the program gave, in the order declared."""
+    last: Value | None
+    """The value of the last statement that made one: printed where a program has no outputs."""
+    usage: Usage
+    directory: Path | None = None
+    problem: Problem | None = None
+    resume_command: str | None = None
+    """For waiting, stopped and interrupted runs."""
+    sessions: int = 0
+    decisions: int = 0
+    seconds: float = 0.0

@@ -1,0 +1,175 @@
+"""What the orchestrating side asks of the session side: tasks, questions, repairs, and their answers.
+
+`Run` builds a `Task` or a `Question` from what the script wrote and awaits the `SessionSide`, which turns it into
+provider requests (prompt assembly, structured output, retry with backoff) and gives back a value. Run knows no
+provider; the session side knows no frames, journal or files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from .providers.protocol import Hints, Usage
+
+if TYPE_CHECKING:
+    from .agents import Agent, Permissions, Retry
+    from .shaping import Shape
+    from .values import Value
+
+TaskKind = Literal["session", "resume"]
+QuestionKind = Literal["decide", "until", "while", "keep", "choose"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One value that a session is shown, under the label it is told.
+
+    `path` is the file that holds the value (as a session is told it: relative to the working directory where
+    possible), None where it has none.
+    """
+
+    label: str
+    value: Value
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the run a step stands: what a session inside a block is told as its execution scope."""
+
+    execution_id: int | None = None
+    """None at the root."""
+    block: str | None = None
+    depth: int = 0
+    parent: int | None = None
+    """The caller's execution id; None where the caller is the root."""
+
+
+def _no_retry(attempt: int, of: int, reason: str, delay: float) -> None: ...
+
+
+def _no_tokens(count: int) -> None: ...
+
+
+def _no_warning(text: str) -> None: ...
+
+
+async def _no_pause(seconds: float) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """What the session side calls while it works on a step."""
+
+    tokens: Callable[[int], None] = _no_tokens
+    """Output tokens of this step so far, while an answer streams."""
+    retrying: Callable[[int, int, str, float], None] = _no_retry
+    """(attempt about to start, from 2; of how many; why the last failed; seconds until it starts)."""
+    pause: Callable[[float], Awaitable[None]] = _no_pause
+    """Waits so many seconds by the run's clock, holding no session slot meanwhile. Use it between attempts."""
+    warn: Callable[[str], None] = _no_warning
+    """A warning for people, shown once per text in a run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One session or resume, with everything that it is asked and shown already rendered."""
+
+    kind: TaskKind
+    prompt: str
+    """The task itself: the session's own prompt, or the agent's where the session has none."""
+    title: str | None = None
+    """Shown to people; heads the task."""
+    agent: Agent | None = None
+    system: str | None = None
+    """The agent's prompt, rendered, where it is not itself the task."""
+    model: str | None = None
+    """As written (an alias or an id), session over agent; None: the run's default."""
+    context: tuple[Entry, ...] = ()
+    """The explicit `context:`; empty where none is passed."""
+    so_far: tuple[Entry, ...] | None = None
+    """The account of what happened so far, oldest first, at most 30; None where the session isn't told."""
+    place: Place = field(default_factory=Place)
+    shape: Shape | None = None
+    """What the answer must be; None: text."""
+    name: str | None = None
+    """The program's name for the result, if any (also in hints)."""
+    retry: Retry | None = None
+    attempts_before: int = 0
+    """Attempts already used in an earlier life of this run; `retry` counts over both."""
+    permissions: Permissions | None = None
+    skills: tuple[str, ...] = ()
+    hints: Hints = field(default_factory=Hints)
+    reports: Reports = field(default_factory=Reports)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a session gave: its value has the shape that the task asked for (text where it asked for none)."""
+
+    text: str
+    value: Value
+    usage: Usage = field(default_factory=Usage)
+    """Of all attempts and questions that this answer took."""
+    model: str | None = None
+    attempts: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One `**...**`: a closed question without tools."""
+
+    kind: QuestionKind
+    text: str
+    about: tuple[Entry, ...] = ()
+    """The values of the bindings that the text names."""
+    so_far: tuple[Entry, ...] | None = None
+    """What happened so far, where the text names none (the last two results are shown whole)."""
+    labels: tuple[str, ...] = ()
+    """For choose: the option labels, in order."""
+    place: Place = field(default_factory=Place)
+    hints: Hints = field(default_factory=Hints)
+    reports: Reports = field(default_factory=Reports)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The answer to a question: true or false, or one of the labels (choose), with a one-line reason."""
+
+    answer: bool | str
+    reason: str = ""
+    usage: Usage = field(default_factory=Usage)
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A text that no shared rule could turn into a shape, to be put right by one question to the cheap model."""
+
+    text: str
+    shape: Shape
+    name: str | None = None
+    hints: Hints = field(default_factory=Hints)
+    reports: Reports = field(default_factory=Reports)
+
+
+class SessionSide(Protocol):
+    """Does the work of steps. One instance serves a whole run, concurrently.
+
+    Every method raises a `ProseError` for what a program's catch can mean (session, decision, shape) and a `Stop`
+    (errors.py) for what it can't: a missing or refused key. Cancelling the awaiting task cancels the call.
+    """
+
+    async def answer(self, task: Task) -> Answer:
+        """Do one session, with its retries, and give its value in the shape asked for."""
+
+    async def decide(self, question: Question) -> Decision:
+        """Answer one question."""
+
+    async def repair(self, repair: Repair) -> Answer:
+        """Ask once for `text` in `shape`; raises ShapeError (shaping.refused) when that fails too."""
+
+    async def close(self) -> None:
+        """Give back connections; called once, at the end of the run."""
