@@ -6,7 +6,7 @@ errors of prose_runtime.errors, with secrets scrubbed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -31,6 +31,10 @@ class Hints:
     labels: tuple[str, ...] = ()
     """For choose: the option labels, in order."""
     agent: str | None = None
+    asked: str = ""
+    """The task or condition itself, rendered, without its context."""
+    fields: tuple[str, ...] = ()
+    """The fields that a JSON object in the answer must have, where they are asked for in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +93,25 @@ class Reply:
 class Provider(Protocol):
     """A source of answers. One instance serves a whole run, concurrently."""
 
-    name: str
-    simulated: bool
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def simulated(self) -> bool:
+        """Its answers are invented; runs say so."""
+
+    def check(self) -> None:
+        """Raise UsageError if calls are bound to fail (no key); called before a run's first step."""
 
     async def complete(self, request: Request) -> Reply:
-        """Answer one request; raises prose_runtime.errors.ProseError subclasses, or UsageError-like setup errors
-        that a program's catch can't swallow (a missing or refused key)."""
+        """Answer one request.
+
+        Raises SessionError for what may be caught or retried, and UsageError for what a program's catch can't swallow
+        (a missing or refused key). What was spent on failed attempts of its own is in the reply's usage.
+        """
+
+    def remarks(self) -> Sequence[str]:
+        """What people should know at the end of the run: answers that were given but never used."""
 
     async def close(self) -> None:
         """Give back connections; called once, at the end of the run."""
