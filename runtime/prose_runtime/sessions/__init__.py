@@ -1,0 +1,1 @@
+"""The session side: prompts out of tasks, answers out of replies."""

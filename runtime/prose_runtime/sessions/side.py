@@ -1,0 +1,157 @@
+"""The session side of a run: does sessions with their retries, answers questions, repairs shapes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from ..decisions import decided, question_request
+from ..errors import DecisionError, SessionError, ShapeError
+from ..models import Models
+from ..providers.protocol import Provider, Request, Usage
+from ..shaping import Shape, refused
+from ..tasks import Answer, Decision, Question, Repair, Task
+from ..values import Value
+from .framing import frame, whole
+from .prompts import session_prompt
+from .structured import schema_of, value_of
+
+_NO_USAGE = Usage()
+
+
+@dataclass(slots=True)
+class Sessions:
+    """Turns what the orchestrating side asks into requests of one provider, and replies into values."""
+
+    provider: Provider
+    models: Models = field(default_factory=Models)
+    retries: bool = True
+    """Off: `retry:` of the program is not done."""
+    jitter: Callable[[], float] = random.random
+    """A number in 0..1 that spreads retries."""
+
+    async def answer(self, task: Task) -> Answer:
+        """Do one session; raises SessionError after its retries, ShapeError where its answer has no such shape."""
+        model = self.models.resolve(task.model)
+        _say_what_is_not_honoured(task)
+        request = _session_request(task, model)
+        retry = task.retry if self.retries else None
+        allowed = 1 + (retry.times if retry is not None else 0)
+        attempt = min(task.attempts_before + 1, allowed)
+        first = attempt
+        while True:
+            try:
+                reply = await self.provider.complete(request)
+                break
+            except SessionError as error:
+                if retry is None or attempt >= allowed:
+                    raise
+                pause = retry.pause(attempt, self.jitter())
+                attempt += 1
+                task.reports.retrying(attempt, allowed, error.message, pause)
+                if pause:
+                    await task.reports.pause(pause)
+        usage = reply.usage
+        value = value_of(reply, task.shape, task.name)
+        if value is None:
+            assert task.shape is not None
+            repaired = await self.repair(
+                Repair(reply.text, task.shape, task.name, task.hints, task.reports)
+            )
+            value, usage = repaired.value, usage + repaired.usage
+        return Answer(reply.text, value, usage, reply.model, attempt - first + 1)
+
+    async def decide(self, question: Question) -> Decision:
+        """Answer one question; raises DecisionError."""
+        request = question_request(question, self.models.decider_id)
+        try:
+            reply = await self.provider.complete(request)
+        except SessionError as error:
+            raise DecisionError(
+                f"**{_shortened(question.text)}** was not answered: {error.message}",
+                line=error.line,
+            ) from None
+        return decided(question, reply)
+
+    async def repair(self, repair: Repair) -> Answer:
+        """Ask the cheap model once for `text` in `shape`; raises ShapeError."""
+        shape = repair.shape
+        request = Request(
+            "repair",
+            self.models.decider_id,
+            None,
+            ({"role": "user", "content": _repair_prompt(repair.text, shape)},),
+            schema_of(shape),
+            hints=replace(
+                repair.hints, asked=repair.text, fields=() if shape.only else shape.fields
+            ),
+        )
+        given = Value(repair.text)
+        try:
+            reply = await self.provider.complete(request)
+        except SessionError as error:
+            said = refused(given, shape, repair.name)
+            raise ShapeError(
+                f"{said.message}; asking for it failed: {error.message}", line=repair.hints.line
+            ) from None
+        value = value_of(reply, shape, repair.name)
+        if value is None:
+            error_ = refused(given, shape, repair.name)
+            raise ShapeError(error_.message, line=repair.hints.line)
+        return Answer(reply.text, value, reply.usage, reply.model)
+
+    async def close(self) -> None:
+        """Close the provider's connections."""
+        await self.provider.close()
+
+
+def _session_request(task: Task, model: str) -> Request:
+    shape = task.shape
+    fields = shape.fields if shape is not None and not shape.only else ()
+    return Request(
+        task.kind,
+        model,
+        task.system,
+        ({"role": "user", "content": session_prompt(task, model)},),
+        schema_of(shape) if shape is not None else None,
+        hints=replace(task.hints, asked=task.prompt, fields=fields),
+        on_tokens=task.reports.tokens,
+    )
+
+
+def _say_what_is_not_honoured(task: Task) -> None:
+    """What a program asks for and this version doesn't do yet: said once per run, never passed over."""
+    agent = task.agent
+    warn = task.reports.warn
+    who = f"agent '{agent.name}'" if agent is not None else "a session"
+    if task.permissions is not None:
+        warn(
+            f"permissions of {who} have no effect yet: its sessions have no tools, so they may do nothing"
+        )
+    if task.skills:
+        warn(f"skills of {who} are not loaded yet: {', '.join(task.skills)}")
+    if agent is not None and agent.persist is not None:
+        warn(
+            f"agent '{agent.name}' has no memory yet: persist is not honoured, resume works like session"
+        )
+
+
+def _repair_prompt(text: str, shape: Shape) -> str:
+    wanted = {
+        "list": "as a list of its items, each item whole",
+        "boolean": "as true for yes or false for no",
+        "number": "as a number",
+    }.get(shape.kind)
+    if wanted is None:
+        fields = ", ".join(f'"{name}"' for name in shape.fields)
+        wanted = (
+            f"as one JSON object with at least the fields {fields}, keeping everything else it says"
+        )
+    shown = frame("An answer that a program could not read:", [whole("answer", text, ("answer",))])
+    return f"{shown}\n\nGive what this answer says {wanted}. Add nothing, and change nothing that it says."
+
+
+def _shortened(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= 80 else text[:79] + "…"
