@@ -1,0 +1,254 @@
+"""Turning text into shapes: the one set of rules that the runtime and the session side share.
+
+Lists: JSON (whole, in a fence, or the last in the text), bullets, numbering, lines. Fields: JSON, `name: value` lines.
+Yes/no words, numerals. Everything here is linear in the size of the text and never raises on any text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, NoReturn
+
+from .errors import BadValue, ShapeError
+from .numerals import number_in, truth_in
+from .values import Value, start_of
+
+if TYPE_CHECKING:
+    from .agents import Fields
+    from .providers.protocol import JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a value must be. `fields` are an object's needed fields; `only` says that it has no others."""
+
+    kind: Literal["list", "boolean", "number", "object"]
+    fields: tuple[str, ...] = ()
+    only: bool = False
+
+    @classmethod
+    def of(cls, returns: type[list] | type[bool] | type[float] | Fields | None) -> Shape | None:  # type: ignore[type-arg]
+        """The shape that a call's `returns=` stands for."""
+        if returns is None:
+            return None
+        if returns is list:
+            return cls("list")
+        if returns is bool:
+            return cls("boolean")
+        if returns is float:
+            return cls("number")
+        assert not isinstance(returns, type)
+        return cls("object", tuple(returns.names), returns.only)
+
+    def __str__(self) -> str:
+        if self.kind == "object" and self.fields:
+            return "an object with " + ", ".join(self.fields)
+        return {"list": "a list", "boolean": "yes or no", "number": "a number", "object": "an object"}[
+            self.kind
+        ]
+
+
+def turn(value: Value, shape: Shape) -> Value | None:
+    """`value` in `shape`, or None where the shared rules can't turn it."""
+    if value.is_text:
+        return turn_text(value.text, shape)
+    if shape.kind == "list":
+        return value if value.kind == "list" else _only_list(value) if value.kind == "object" else None
+    if shape.kind == "object":
+        return value if value.kind in ("object", "error") else None
+    if shape.kind == "boolean":
+        if value.kind == "boolean":
+            return value
+        return Value(bool(value)) if value.kind in ("number", "null") else None
+    return value if value.kind == "number" else None
+
+
+def turn_text(text: str, shape: Shape) -> Value | None:
+    """`text` in `shape`, or None where the shared rules can't turn it."""
+    if shape.kind == "number":
+        number = number_in(text[:400].strip().strip("*`\"'").rstrip(".")) if len(text) < 400 else None
+        return None if number is None else Value(number)
+    if shape.kind == "boolean":
+        truth = truth_in(text)
+        return None if truth is None else Value(truth)
+    if shape.kind == "list":
+        listed = _list_in_json(text)
+        return _list_in_lines(text) if listed is None else listed
+    read = _object_in_json(text, shape.fields)
+    return _object_in_lines(text, shape.fields) if read is None else read
+
+
+def refused(value: Value, shape: Shape, name: str | None) -> ShapeError:
+    """The error for a value that neither the rules nor the repair question could turn."""
+    what = f"'{name}'" if name else "a value"
+    if value.is_text:
+        found = f"its text begins {start_of(value.text)}" if value.text.strip() else "its text is empty"
+    else:
+        found = f"it is {value.kind}"
+    return ShapeError(f"{what} can't be read as {shape}: {found}")
+
+
+# JSON
+
+
+def _no_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not JSON")
+
+
+_DECODER: Final = json.JSONDecoder(strict=False, parse_constant=_no_constant)
+_START: Final = re.compile(r'[\[{](?=\s*["\[{\-\dtfn\]}])')
+_FENCE: Final = re.compile(r"^[ \t]*(```+|~~~+)[^\n]*$", re.MULTILINE)
+
+
+def _parsed(text: str) -> Value | None:
+    """`text` as a JSON list or object, or None."""
+    bare = text.strip()
+    if not bare or bare[0] not in "[{" or bare[-1] not in "]}":
+        return None
+    try:
+        found: JSON = _DECODER.decode(bare)
+        return Value(found)
+    except (ValueError, RecursionError, BadValue):
+        return None
+
+
+def _fenced(text: str) -> Iterator[str]:
+    """The contents of the fences in `text`, last first."""
+    contents: list[str] = []
+    opened: tuple[str, int] | None = None
+    for match in _FENCE.finditer(text):
+        if opened is None:
+            opened = (match[1], match.end())
+        elif match[1][0] == opened[0][0] and len(match[1]) >= len(opened[0]):
+            contents.append(text[opened[1] : match.start()])
+            opened = None
+    return reversed(contents)
+
+
+def _inside(text: str) -> list[Value]:
+    """The outermost JSON lists and objects that stand in a text, in order.
+
+    A failed attempt costs what it read. The sum is bounded, so that a text made of opening brackets costs no more
+    than a few readings of it.
+    """
+    found: list[Value] = []
+    budget = 4 * len(text) + 10_000
+    position = 0
+    while budget > 0 and (match := _START.search(text, position)):
+        start = match.start()
+        try:
+            data, end = _DECODER.raw_decode(text, start)
+            found.append(Value(data))
+            position = end
+        except json.JSONDecodeError as error:
+            budget -= max(error.pos - start, 0) + 20
+            position = start + 1
+        except (ValueError, RecursionError, BadValue):
+            budget -= len(text) // 8 + 1_000
+            position = start + 1
+    return found
+
+
+def _list_in_json(text: str) -> Value | None:
+    whole = _parsed(text)
+    if whole is not None:
+        return _as_list(whole)
+    for content in _fenced(text):
+        fenced = _parsed(content)
+        if fenced is not None and (listed := _as_list(fenced)) is not None:
+            return listed
+    if _listed_lines(text):
+        # A list written as such comes before brackets that stand in its items: links, [1], {placeholders}.
+        return None
+    for value in reversed(_inside(text)):
+        if (listed := _as_list(value)) is not None:
+            return listed
+    return None
+
+
+def _as_list(value: Value) -> Value | None:
+    return value if value.kind == "list" else _only_list(value) if value.kind == "object" else None
+
+
+def _only_list(value: Value) -> Value | None:
+    """The list of an object that holds exactly one: {"companies": [...]}."""
+    lists = [member for member in value.fields.values() if member.kind == "list"]
+    return lists[0] if len(lists) == 1 else None
+
+
+def _object_in_json(text: str, fields: tuple[str, ...]) -> Value | None:
+    whole = _parsed(text)
+    if whole is not None:
+        return whole if whole.kind == "object" else None
+    candidates = [v for c in _fenced(text) if (v := _parsed(c)) is not None]
+    candidates += reversed(_inside(text))
+    for value in candidates:
+        if value.kind == "object" and (not fields or any(f in value.fields for f in fields)):
+            return value
+    return None
+
+
+# Lines
+
+_BULLET: Final = re.compile(r"([ \t]*)(?:[-*+•‣▪–][ \t]+)(\S.*)")
+_NUMBERED: Final = re.compile(r"([ \t]*)(?:\(?\d{1,6}[.)][ \t]+)(\S.*)")
+
+
+def _listed_lines(text: str) -> list[str]:
+    """The items of the bulleted or numbered list in a text; what stands deeper belongs to its item."""
+    items: list[list[str]] = []
+    pattern: re.Pattern[str] | None = None
+    indent = 0
+    blank = False
+    for line in text.splitlines():
+        if pattern is None:
+            pattern = next((p for p in (_BULLET, _NUMBERED) if p.match(line)), None)
+            if pattern is None:
+                continue
+            indent = len(line) - len(line.lstrip())
+        match = pattern.match(line)
+        if match and len(match[1]) <= indent:
+            items.append([match[2].rstrip()])
+        elif not line.strip():
+            blank = True
+            continue
+        elif line[: indent + 1].isspace() or (not blank and _BULLET.match(line)):
+            items[-1].append(line.strip())
+        elif not blank and not match:
+            items[-1].append(line.strip())
+        blank = False
+    return ["\n".join(item) for item in items]
+
+
+def _list_in_lines(text: str) -> Value:
+    listed = _listed_lines(text)
+    if not listed:
+        listed = [line.strip() for line in text.splitlines() if line.strip()]
+    return Value(listed)
+
+
+_NAMED: Final = re.compile(r"[ \t]*(?:[-*+•][ \t]+)?[*_`\"]{0,3}([^\W\d][\w \t-]{0,60}?)[*_`\"]{0,3}[ \t]*:[*_`\"]{0,3}(?:[ \t]+(.*)|$)")
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[\s_-]+", "", name).lower()
+
+
+def _object_in_lines(text: str, fields: tuple[str, ...]) -> Value | None:
+    wanted = {_key(field): field for field in fields}
+    found: dict[str, list[str]] = {}
+    current: list[str] | None = None
+    for line in text.splitlines():
+        match = _NAMED.match(line)
+        if match:
+            name = match[1].strip()
+            current = found.setdefault(wanted.get(_key(name), name), [])
+            current.append((match[2] or "").strip())
+        elif current is not None:
+            current.append(line.strip())
+    if not found or (fields and not any(field in found for field in fields)):
+        return None
+    return Value({name: "\n".join(lines).strip() for name, lines in found.items()})
