@@ -35,7 +35,7 @@ def whole(label: str, text: str, labels: Sequence[str], about: str = "") -> str:
     return f'{label}{about}: "{neutral(text, labels)}"'
 
 
-def by_line(entry: Entry, text: str, labels: Sequence[str]) -> str:
+def by_line(entry: Entry, text: str) -> str:
     """One value by its place, its size and its first line."""
     place = f"{entry.path} " if entry.path else ""
     return f"- {entry.label}: {place}({len(text):,} characters) {first_line(text)}".rstrip()

@@ -66,7 +66,7 @@ def _account(entries: Sequence[Entry], texts: Sequence[str | None]) -> str:
     shown: list[str] = []
     for entry, text in zip(entries, texts, strict=True):
         if text is None:
-            shown.append(by_line(entry, entry.value.text, labels))
+            shown.append(by_line(entry, entry.value.text))
         else:
             place = f"{entry.path}, " if entry.path else ""
             about = f" ({place}{len(entry.value.text):,} characters)"
