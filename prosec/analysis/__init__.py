@@ -1,0 +1,76 @@
+"""Analysis: what a program's names, values and questions mean, and what is wrong with them.
+
+`analyse` walks the tree once in the order of execution (walk.py), settles what every name means (resolve.py), what
+every value is used as (shapes.py) and what each `**...**` asks (questions.py), and checks the rest (names.py). What
+needs none of that is checked in checks/.
+"""
+
+from __future__ import annotations
+
+from prosec.analysis.model import Analysis, Scope, Unit
+from prosec.analysis.names import check_names, check_references, output_stops
+from prosec.analysis.questions import settle_questions, settle_told
+from prosec.analysis.resolve import Resolver
+from prosec.analysis.shapes import settle_results, settle_shapes
+from prosec.analysis.walk import Walker
+from prosec.syntax import nodes
+
+__all__ = ["Analysis", "analyse"]
+
+
+def analyse(program: nodes.Program) -> Analysis:
+    """Learn everything about a program that emission needs; findings are in `diagnostics`, unordered."""
+    root = Scope(None)
+    analysis = Analysis(program, root)
+    analysis.main = Unit(root, None, None, None)
+    _collect(program, analysis)
+    walker = Walker(analysis)
+    walker.program(program)
+    Resolver(walker).resolve()
+    settle_results(walker)
+    settle_told(analysis)
+    settle_questions(analysis)
+    settle_shapes(walker)
+    check_names(analysis, walker.broken)
+    check_references(analysis, walker.broken)
+    output_stops(program, analysis)
+    return analysis
+
+
+def _collect(program: nodes.Program, analysis: Analysis) -> None:
+    """Hoist what is defined: agents, blocks and imports, wherever they stand."""
+    stack: list[nodes.Node] = [program]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, nodes.Agent):
+            analysis.agents.setdefault(node.name.text, node)
+            continue
+        if isinstance(node, nodes.Call):
+            analysis.calls.append(node)
+        elif isinstance(node, nodes.Block):
+            if node.name.text not in analysis.blocks:
+                analysis.blocks[node.name.text] = Scope(node)
+        elif isinstance(node, nodes.Use):
+            _import(node, analysis)
+        stack.extend(reversed(list(nodes.children(node))))
+    for scope in analysis.blocks.values():
+        if scope.block is not None:
+            scope.outputs_named = list(dict.fromkeys(_named_outputs(scope.block.body)))
+
+
+def _import(node: nodes.Use, analysis: Analysis) -> None:
+    path = node.path.plain
+    slug = path.rsplit("/", 1)[-1].removesuffix(".prose")
+    analysis.uses.setdefault(node.alias.text if node.alias is not None else slug, node)
+    analysis.imports_files |= path.endswith(".prose") and "://" not in path
+
+
+def _named_outputs(body: nodes.Node) -> list[str]:
+    names: list[str] = []
+    stack = [body]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, nodes.Output) and node.name is not None:
+            names.append(node.name.text)
+        stack.extend(reversed(list(nodes.children(node))))
+    return names

@@ -14,7 +14,6 @@ from typing import TypeAlias
 from prosec.source import Span
 
 
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
     span: Span
@@ -549,13 +548,24 @@ Statement: TypeAlias = (
 stage on one line (`x | map: item + 1`); anywhere else the parser refuses a bare value."""
 
 
+def _fields_of(kind: type[Node]) -> tuple[str, ...]:
+    """The fields of a node class that can hold nodes, by their annotations."""
+    leaves = {"Span", "str", "bool", "str | None", "tuple[str, ...]", "int"}
+    return tuple(field.name for field in fields(kind) if str(field.type) not in leaves)
+
+
+_CHILDREN: dict[type[Node], tuple[str, ...]] = {
+    kind: _fields_of(kind) for kind in list(globals().values()) if isinstance(kind, type) and issubclass(kind, Node)
+}
+
+
 def children(parent: Node) -> Iterator[Node]:
     """The nodes directly under one, in written order."""
-    for field in fields(parent):
-        value = getattr(parent, field.name)
+    for name in _CHILDREN[type(parent)]:
+        value = getattr(parent, name)
         if isinstance(value, Node):
             yield value
-        elif isinstance(value, tuple) and field.name != "span":
+        elif isinstance(value, tuple):
             for item in value:
                 if isinstance(item, Node):
                     yield item

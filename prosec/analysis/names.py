@@ -1,0 +1,276 @@
+"""Checks on names as a whole: clashes between name spaces, unused variables, definitions, agents, arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from prosec.analysis.model import Analysis, Variable
+from prosec.diagnostics import Diagnostic, Edit, Fix, Related
+from prosec.source import Span
+from prosec.syntax import nodes
+
+
+def check_names(analysis: Analysis, broken: set[str]) -> None:
+    """Report clashes, unused variables, unknown agents, blocks and programs, and wrong arguments."""
+    _clashes(analysis)
+    _unused(analysis)
+    for scope in [analysis.root, *analysis.blocks.values()]:
+        for site in scope.calls:
+            _arguments(site.node, analysis, broken)
+
+
+def _clashes(analysis: Analysis) -> None:
+    owners: dict[str, tuple[str, nodes.Name]] = {name: ("agent", a.name) for name, a in analysis.agents.items()}
+    for name, scope in analysis.blocks.items():
+        if scope.block is None:
+            continue
+        if name in owners:
+            what, other = owners[name]
+            analysis.diagnostics.append(_clash("block", scope.block.name, what, other))
+        else:
+            owners[name] = ("block", scope.block.name)
+    for scope in [analysis.root, *analysis.blocks.values()]:
+        for name, variable in scope.names.items():
+            if name in owners:
+                what, other = owners[name]
+                analysis.diagnostics.append(
+                    _clash("variable", nodes.Name(variable.span, name), what, other)
+                    if variable.span.start > other.span.start
+                    else _clash(what, other, "variable", nodes.Name(variable.span, name))
+                )
+            root = analysis.root.names.get(name)
+            if variable.kind == "parameter" and root is not None:
+                analysis.diagnostics.append(
+                    Diagnostic(
+                        "W012",
+                        f"parameter '{name}' hides the program's '{name}'",
+                        variable.span,
+                        help="choose another name if the block needs both",
+                        related=(Related("the hidden one", root.span),),
+                    )
+                )
+
+
+def _clash(what: str, name: nodes.Name, other: str, first: nodes.Name) -> Diagnostic:
+    return Diagnostic(
+        "W012",
+        f"{what} '{name.text}' has the name of {'an' if other == 'agent' else 'a'} {other}",
+        name.span,
+        help="they are told apart, but readers may not: choose another name",
+        related=(Related(f"the {other}", first.span),),
+    )
+
+
+def _unused(analysis: Analysis) -> None:
+    # Whoever is told what has happened so far sees every result before it, by name.
+    last_told = max((node.span.end for node in analysis.told), default=-1)
+    asked = [q.node.span.end for q in analysis.questions.values() if not q.about and q.kind != "session"]
+    last_told = max([last_told, *asked])
+    for scope in [analysis.root, *analysis.blocks.values()]:
+        for name, variable in scope.names.items():
+            if variable.reads or variable.forced or name in analysis.exported:
+                continue
+            if variable.kind not in ("let", "const", "input") or not _declared(variable):
+                continue
+            told = variable.result or variable.kind == "input"
+            if told and (last_told > variable.span.end or scope.block is not None):
+                continue
+            analysis.diagnostics.append(
+                Diagnostic(
+                    "W013",
+                    f"'{name}' is never used",
+                    variable.span,
+                    help="use it in a `context:` or an output, or leave the name out",
+                )
+            )
+
+
+def _declared(variable: Variable) -> bool:
+    return any(write.declares for write in variable.writes)
+
+
+def _arguments(node: nodes.DoCall, analysis: Analysis, broken: set[str]) -> None:
+    name = node.name
+    scope = analysis.blocks.get(name.text)
+    if scope is None or scope.block is None:
+        if name.text in broken or analysis.imports_files:
+            return
+        near = get_close_matches(name.text, sorted(analysis.blocks), 1, 0.7)
+        if name.text in analysis.agents:
+            text = f"'{name.text}' is an agent; start a session of it: `session: {name.text}`"
+        elif name.text in analysis.uses:
+            text = f"'{name.text}' is an imported program; call it: `{name.text}(...)`"
+        else:
+            text = f"did you mean '{near[0]}'?" if near else f"define it: `block {name.text}:`"
+        analysis.diagnostics.append(
+            Diagnostic(
+                "E032",
+                f"block '{name.text}' is not defined",
+                name.span,
+                help=text,
+                fix=Fix(f"write '{near[0]}'", (Edit(name.span, near[0]),)) if near else None,
+            )
+        )
+        return
+    block = scope.block
+    names = [parameter.text for parameter in block.parameters]
+    first = (Related("the block", block.name.span),)
+    given = _given(node, names, analysis, first)
+    missing = [parameter for parameter in names if parameter not in given]
+    if missing:
+        analysis.diagnostics.append(
+            Diagnostic(
+                "E051",
+                f"block '{block.name.text}' needs {_and(missing)}",
+                name.span,
+                help=f"`do {block.name.text}({', '.join(names)})`",
+                related=first,
+            )
+        )
+
+
+def _given(
+    node: nodes.DoCall, names: list[str], analysis: Analysis, first: tuple[Related, ...]
+) -> set[str]:
+    given: set[str] = set()
+    positions = iter(names)
+    for argument in node.arguments:
+        if argument.name is None:
+            parameter = next((name for name in positions if name not in given), None)
+            if parameter is None:
+                analysis.diagnostics.append(
+                    Diagnostic(
+                        "W016",
+                        f"block '{node.name.text}' takes {len(names) or 'no'} argument{'s' * (len(names) != 1)}; "
+                        "this one has no effect",
+                        argument.span,
+                        help="leave it out, or add a parameter to the block",
+                        related=first,
+                    )
+                )
+            else:
+                given.add(parameter)
+            continue
+        name = argument.name
+        if name.text not in names:
+            near = get_close_matches(name.text, names, 1, 0.6)
+            analysis.diagnostics.append(
+                Diagnostic(
+                    "E051",
+                    f"block '{node.name.text}' has no parameter '{name.text}'",
+                    name.span,
+                    help=f"did you mean '{near[0]}'?" if near else f"its parameters: {', '.join(names) or 'none'}",
+                    related=first,
+                    fix=Fix(f"write '{near[0]}'", (Edit(name.span, near[0]),)) if near else None,
+                )
+            )
+            # A misspelt parameter was meant to be given: one mistake, one error.
+            given.update(near or names)
+        elif name.text in given:
+            analysis.diagnostics.append(
+                Diagnostic("E051", f"'{name.text}' is given twice", name.span, help="give it once", related=first)
+            )
+        else:
+            given.add(name.text)
+    return given
+
+
+def _and(names: Iterable[str]) -> str:
+    quoted = [f"'{name}'" for name in names]
+    return quoted[0] if len(quoted) == 1 else ", ".join(quoted[:-1]) + " and " + quoted[-1]
+
+
+def check_references(analysis: Analysis, broken: set[str]) -> None:
+    """Report sessions of unknown agents (E007), calls of unknown programs (E025), and early resumes (W029)."""
+    started: dict[str, int] = {}
+    for node in analysis.shapes:
+        if isinstance(node, nodes.Session) and node.agent is not None:
+            started.setdefault(node.agent.text, node.span.start)
+            started[node.agent.text] = min(started[node.agent.text], node.span.start)
+    for node in analysis.shapes:
+        if isinstance(node, nodes.Session | nodes.Resume) and node.agent is not None:
+            if node.agent.text not in analysis.agents and node.agent.text not in broken:
+                analysis.diagnostics.append(_unknown_agent(node.agent, analysis))
+        if isinstance(node, nodes.Resume) and node.agent.text in analysis.agents:
+            if started.get(node.agent.text, node.span.end) > node.span.start:
+                analysis.diagnostics.append(
+                    Diagnostic(
+                        "W029",
+                        f"'{node.agent.text}' is resumed before any session of it",
+                        node.agent.span,
+                        help=f"start with `session: {node.agent.text}`, unless an earlier run left it a memory",
+                    )
+                )
+    for call in analysis.calls:
+        _program_call(call, analysis, broken)
+
+
+def _unknown_agent(name: nodes.Name, analysis: Analysis) -> Diagnostic:
+    near = get_close_matches(name.text, sorted(analysis.agents), 1, 0.7)
+    if name.text in analysis.blocks:
+        text = f"'{name.text}' is a block; invoke it: `do {name.text}(...)`"
+    elif near:
+        text = f"did you mean '{near[0]}'?"
+    else:
+        text = f"define it at the top level: `agent {name.text}:`"
+    return Diagnostic(
+        "E007",
+        f"agent '{name.text}' is not defined",
+        name.span,
+        help=text,
+        fix=Fix(f"write '{near[0]}'", (Edit(name.span, near[0]),)) if near else None,
+    )
+
+
+def _program_call(node: nodes.Call, analysis: Analysis, broken: set[str]) -> None:
+    name = node.name
+    if name.text in analysis.uses or name.text in broken or analysis.imports_files:
+        return
+    if name.text in analysis.blocks:
+        analysis.diagnostics.append(
+            Diagnostic(
+                "E025",
+                f"'{name.text}' is a block, not an imported program",
+                name.span,
+                help=f"invoke it with `do {name.text}(...)`",
+                fix=Fix("write `do`", (Edit(Span(name.span.start, name.span.start), "do "),), safe=True),
+            )
+        )
+        return
+    near = get_close_matches(name.text, sorted({*analysis.uses, *analysis.blocks}), 1, 0.7)
+    analysis.diagnostics.append(
+        Diagnostic(
+            "E025",
+            f"no program '{name.text}' is imported",
+            name.span,
+            help=f"did you mean '{near[0]}'?" if near else f'import it: `use "handle/{name.text}"`',
+        )
+    )
+
+
+def output_stops(program: nodes.Program, analysis: Analysis) -> None:
+    """Report outputs that look as if they ended the program (W028): in an `if` without else, with more after it."""
+    for position, statement in enumerate(program.statements[:-1]):
+        if not isinstance(statement, nodes.If) or statement.otherwise is not None:
+            continue
+        following = program.statements[position + 1 :]
+        if all(isinstance(item, nodes.Agent | nodes.Block | nodes.Use | nodes.ImportSkill) for item in following):
+            continue
+        for clause in statement.clauses:
+            last = clause.body.statements[-1:]
+            if last and isinstance(last[0], nodes.Output) and last[0].name is not None:
+                analysis.diagnostics.append(
+                    Diagnostic(
+                        "W028",
+                        "output does not stop the program: what follows runs too",
+                        Span(last[0].span.start, last[0].name.span.end),
+                        help="put what follows into an `else:`",
+                        related=(Related("this runs afterwards", _head(following[0])),),
+                    )
+                )
+
+
+def _head(node: nodes.Node) -> Span:
+    return Span(node.span.start, min(node.span.end, node.span.start + 40))
+

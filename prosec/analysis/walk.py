@@ -1,0 +1,951 @@
+"""The walk over a program in the order of execution: who writes, who reads, what is certainly bound where.
+
+Sets of variables are integers, one bit a variable. `certain` holds those that have a value on every path to here,
+`possible` those that have one on some path. Code that can't be reached has everything certain and nothing
+possible, which makes joining paths plain `&` and `|`.
+
+What a name means is settled afterwards (resolve.py), because blocks are hoisted and see their callers' names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from prosec.analysis.lifting import (
+    INDENT_LIMIT,
+    NESTING_LIMIT,
+    assigned_names,
+    leaves,
+    needs_function,
+    nesting_weight,
+    split_rounds,
+)
+from prosec.analysis.model import (
+    BOOLEAN,
+    LIST,
+    NOTHING,
+    NUMBER,
+    WHOLE,
+    Analysis,
+    Arm,
+    CallSite,
+    Flow,
+    Loop,
+    Question,
+    QuestionKind,
+    Read,
+    Scope,
+    Shape,
+    Unit,
+    Use,
+    Variable,
+    VariableKind,
+    Write,
+)
+from prosec.analysis.words import words
+from prosec.diagnostics import Diagnostic, Related
+from prosec.source import Span
+from prosec.syntax import nodes
+
+UNREACHABLE = (-1, 0)
+
+
+class Walker:
+    """Walks one program and fills an Analysis; see the module's docstring."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self.analysis = analysis
+        self.report = analysis.diagnostics.append
+        self.scope = analysis.root
+        self.unit = analysis.main
+        self.arm = Arm(None, 0, None)
+        self.loop: Loop | None = None
+        self.environment: dict[str, Variable] = {}
+        self.certain = 0
+        self.possible = 0
+        self.bits = 0
+        self.reads: list[Read] = analysis.root.reads
+        self.writes: list[tuple[Variable, Write]] = []
+        self.holes: list[tuple[nodes.Hole, Scope, list[Read]]] = []
+        self.broken: set[str] = set()
+        self.agent_names = _agent_prompt_names(analysis.agents)
+        self.agent_reads: dict[str, list[Read]] = {name: [] for name in analysis.agents}
+        self.target_uses: dict[nodes.Node, Shape] = {}
+        """By Let, Assign, Output or Branch: the uses of what it binds, filled in when all are known."""
+        self.parameter_uses: list[tuple[Scope, str, Shape]] = []
+        self.result_uses: list[tuple[Scope, Use]] = []
+        self.result_flows: list[tuple[Shape, Scope]] = []
+        self.catching = 0
+        self.in_step = False
+        self.nesting = 0
+        self.indentation = 1
+        self.values: dict[type, Callable[[Any, Use], None]] = {
+            nodes.Text: self._text,
+            nodes.Discretion: self._discretion_value,
+            nodes.Number: self._literal,
+            nodes.Boolean: self._literal,
+            nodes.Null: self._literal,
+            nodes.Broken: self._broken,
+            nodes.Ref: self._ref,
+            nodes.ListLiteral: self._list,
+            nodes.ObjectLiteral: self._object,
+            nodes.Field: self._field,
+            nodes.Index: self._index,
+            nodes.Unary: self._unary,
+            nodes.Binary: self._binary,
+            nodes.Logical: self._logical,
+            nodes.Session: self._session,
+            nodes.Resume: self._resume,
+            nodes.DoCall: self._do_call,
+            nodes.Call: self._call,
+            nodes.DoBlock: self._do_block,
+            nodes.Arrow: self._arrow,
+            nodes.Pipeline: self._pipeline,
+            nodes.Parallel: self._parallel,
+            nodes.Try: self._try,
+            nodes.Let: self._let,
+            nodes.Assign: self._assign,
+            nodes.Output: self._output,
+            nodes.Input: self._input,
+            nodes.Repeat: self._repeat,
+            nodes.For: self._for,
+            nodes.Loop: self._loop,
+            nodes.If: self._if,
+            nodes.Choice: self._choice,
+            nodes.Throw: self._throw,
+            nodes.Return: self._return,
+            nodes.Break: self._break,
+            nodes.Continue: self._continue,
+            nodes.Assert: self._assert,
+            nodes.Agent: self._definition,
+            nodes.Block: self._definition,
+            nodes.Use: self._literal,
+            nodes.ImportSkill: self._literal,
+        }
+
+    # --- the program --------------------------------------------------------------------------------------------
+
+    def program(self, program: nodes.Program) -> None:
+        self._statements(program.statements, NOTHING)
+        for scope in list(self.analysis.blocks.values()):
+            if scope.block is not None:
+                self._block(scope, scope.block)
+
+    def _block(self, scope: Scope, block: nodes.Block) -> None:
+        self.scope = scope
+        self.reads = scope.reads
+        self.unit = self.analysis.units[block] = Unit(scope, block, None, None)
+        self.arm = Arm(block, 0, None)
+        self.loop = None
+        self.environment = {}
+        self.certain = self.possible = 0
+        self.nesting, self.indentation, self.catching = 0, 1, 0
+        for parameter in block.parameters:
+            variable = self._declare(parameter.text, "parameter", parameter.span)
+            self._record(variable, Write(parameter.span, self.unit, self.arm, None, None, True))
+            scope.parameters.append(variable)
+        self._suite(block.body, Flow(scope), block)
+
+    # --- names --------------------------------------------------------------------------------------------------
+
+    def _declare(self, name: str, kind: VariableKind, span: Span, owner: nodes.Node | None = None) -> Variable:
+        variable = Variable(name, kind, self.scope, span, owner)
+        variable.bit = 1 << self.bits
+        self.bits += 1
+        if owner is None:
+            self.scope.names[name] = variable
+        return variable
+
+    def _record(self, variable: Variable, write: Write) -> None:
+        variable.writes.append(write)
+        self.writes.append((variable, write))
+        self.certain |= variable.bit
+        self.possible |= variable.bit
+
+    def _bind(
+        self,
+        node: nodes.Node,
+        name: nodes.Name,
+        kind: VariableKind,
+        value: nodes.Node | None,
+        declares: bool,
+        arm: Arm | None = None,
+    ) -> Variable:
+        """Give a name a value: by `let` and the like (`declares`), or by being the name of a branch or a session."""
+        arm = arm or self.arm
+        variable = self.environment.get(name.text) or self.scope.names.get(name.text)
+        write = Write(name.span, self.unit, arm, self.loop, value, declares)
+        if variable is None:
+            variable = self._declare(name.text, kind, name.span)
+        else:
+            self._rebound(variable, name, kind, write)
+        self._record(variable, write)
+        self.analysis.variables[node, name.text] = variable
+        return variable
+
+    def _rebound(self, variable: Variable, name: nodes.Name, kind: VariableKind, write: Write) -> None:
+        """Judge a second binding of a name: an error on one path, a warning in a nested construct."""
+        first = Related("first declared here", variable.span)
+        if not write.declares:
+            if variable.kind == "const":
+                self.report(_const_assigned(name, variable))
+            return
+        for earlier in variable.writes:
+            if earlier.arm is write.arm and variable.owner is None and (earlier.declares or earlier is variable.writes[0]):
+                if kind != "input" or variable.kind != "input":
+                    self.report(
+                        Diagnostic(
+                            "E019",
+                            f"'{name.text}' is declared twice",
+                            name.span,
+                            "declared again here",
+                            f"to change it, write `{name.text} = ...`; for another value, choose another name",
+                            (first,),
+                        )
+                    )
+                return
+        if variable.kind == "const":
+            self.report(_const_assigned(name, variable))
+            return
+        if variable.owner is not None or any(write.arm.inside(earlier.arm) for earlier in variable.writes):
+            self.report(
+                Diagnostic(
+                    "W012",
+                    f"this binds the '{name.text}' declared outside again",
+                    name.span,
+                    help=f"write `{name.text} = ...` to change it, or choose another name",
+                    related=(first,),
+                )
+            )
+
+    @contextmanager
+    def _owned(
+        self,
+        owner: nodes.Node,
+        *names: tuple[nodes.Name | None, VariableKind],
+        value: nodes.Node | None = None,
+    ) -> Iterator[None]:
+        """Names that a construct owns: they shadow others inside it and are gone after it."""
+        outer = self.environment
+        self.environment = dict(outer)
+        for name, kind in names:
+            if name is None:
+                continue
+            shadowed = outer.get(name.text) or self.scope.names.get(name.text)
+            implied = isinstance(owner, nodes.Stage) and not owner.names
+            if shadowed is not None and not (implied and isinstance(shadowed.owner, nodes.Stage)):
+                self.report(
+                    Diagnostic(
+                        "W012",
+                        f"'{name.text}' hides another '{name.text}' here",
+                        name.span,
+                        help="choose another name if both are needed",
+                        related=(Related("the hidden one", shadowed.span),),
+                    )
+                )
+            variable = self._declare(name.text, kind, name.span, owner)
+            self._record(variable, Write(name.span, self.unit, self.arm, self.loop, value, True))
+            self.environment[name.text] = variable
+            self.analysis.variables[owner, name.text] = variable
+        yield
+        self.environment = outer
+
+    def _read(self, node: nodes.Node, name: str, use: Use) -> Read:
+        variable = self.environment.get(name)
+        bound = variable is not None
+        if variable is None:
+            variable = self.scope.names.get(name)
+            bound = variable is not None and bool(self.certain & variable.bit)
+        read = Read(node, name, use, self.unit, self.loop, variable, bound)
+        self.reads.append(read)
+        return read
+
+    # --- suites and paths ---------------------------------------------------------------------------------------
+
+    def _statements(self, statements: Iterable[nodes.Statement], use: Use) -> None:
+        last: nodes.Statement | None = None
+        for statement in statements:
+            if last is not None:
+                self.values[type(last)](last, NOTHING)
+            last = statement
+        if last is not None:
+            self.values[type(last)](last, use)
+
+    def _suite(self, suite: nodes.Suite, use: Use, owner: nodes.Node, index: int = 0) -> None:
+        outer = self.arm
+        self.arm = Arm(owner, index, outer)
+        self.indentation += 1
+        self._statements(suite.statements, use)
+        self.indentation -= 1
+        self.arm = outer
+
+    def _go(self, state: tuple[int, int]) -> None:
+        self.certain, self.possible = state
+
+    def _join(self, states: Iterable[tuple[int, int]]) -> None:
+        certain, possible = UNREACHABLE
+        for one, other in states:
+            certain &= one
+            possible |= other
+        self.certain, self.possible = certain, possible
+
+    @contextmanager
+    def _nested(self, node: nodes.Node) -> Iterator[None]:
+        """What is walked inside becomes a function of its own."""
+        outer = self.unit, self.nesting, self.indentation
+        self.unit = self.analysis.units[node] = Unit(self.scope, node, self.unit, self.loop)
+        self.nesting, self.indentation = 0, 2
+        yield
+        self.unit, self.nesting, self.indentation = outer
+
+    @contextmanager
+    def _deep(self, node: nodes.Node) -> Iterator[None]:
+        """A construct that costs Python nesting; lifted into a function where Python would refuse it."""
+        weight = nesting_weight(node)
+        if (self.nesting + weight > NESTING_LIMIT or self.indentation > INDENT_LIMIT) and not leaves(node):
+            self.analysis.lifted.add(node)
+            with self._nested(node):
+                self.nesting = weight
+                yield
+            return
+        self.nesting += weight
+        if self.nesting > 19 or self.indentation > 60:
+            self.report(
+                Diagnostic(
+                    "E005",
+                    "constructs are nested too deeply here",
+                    Span(node.span.start, min(node.span.end, node.span.start + 4)),
+                    help="move the inner part into a block and call it with `do`",
+                )
+            )
+            self.nesting = -1000
+        yield
+        self.nesting -= weight
+
+    # --- operator expressions -----------------------------------------------------------------------------------
+
+    def value(self, node: nodes.Expression, use: Use) -> None:
+        self.values[type(node)](node, use)
+
+    def _literal(self, node: nodes.Node, use: Use) -> None:
+        pass
+
+    def _broken(self, node: nodes.Broken, use: Use) -> None:
+        self.broken.update(node.names)
+
+    def _text(self, node: nodes.Text, use: Use) -> None:
+        for part in node.parts:
+            if not isinstance(part, str):
+                self._hole(part)
+
+    def _hole(self, hole: nodes.Hole) -> None:
+        outer = self.reads
+        self.reads = []
+        self.value(hole.value, WHOLE)
+        self.holes.append((hole, self.scope, self.reads))
+        self.reads = outer
+
+    def _ref(self, node: nodes.Ref, use: Use) -> None:
+        self.analysis.reads[node] = self._read(node, node.name, use)
+
+    def _list(self, node: nodes.ListLiteral, use: Use) -> None:
+        for item in node.items:
+            self.value(item, WHOLE)
+
+    def _object(self, node: nodes.ObjectLiteral, use: Use) -> None:
+        for entry in node.entries:
+            self.value(entry.value, WHOLE)
+
+    def _field(self, node: nodes.Field, use: Use) -> None:
+        self.value(node.value, NOTHING if node.name == "length" else Shape(fields={node.name: None}))
+
+    def _index(self, node: nodes.Index, use: Use) -> None:
+        if isinstance(node.index, nodes.Text):
+            self.value(node.value, Shape(fields={node.index.plain: None}))
+        else:
+            self.value(node.value, LIST if self._numeric(node.index) else WHOLE)
+        self.value(node.index, WHOLE)
+
+    def _numeric(self, node: nodes.Expression) -> bool:
+        """Whether an expression is plainly a number: a numeral, a counter, arithmetic with one."""
+        if isinstance(node, nodes.Number):
+            return True
+        if isinstance(node, nodes.Unary):
+            return node.operator == "-" and self._numeric(node.operand)
+        if isinstance(node, nodes.Binary):
+            return node.operator in "+-*/%" and (self._numeric(node.left) or self._numeric(node.right))
+        if isinstance(node, nodes.Ref):
+            variable = self.environment.get(node.name) or self.scope.names.get(node.name)
+            if variable is None:
+                return False
+            return variable.kind == "index" or (
+                bool(variable.writes)
+                and all(isinstance(write.value, nodes.Number) for write in variable.writes)
+            )
+        return isinstance(node, nodes.Field) and node.name == "length"
+
+    def _unary(self, node: nodes.Unary, use: Use) -> None:
+        if isinstance(node.operand, nodes.Discretion):
+            self.question(node.operand, "decide")
+            return
+        self.value(node.operand, NUMBER if node.operator == "-" else WHOLE)
+
+    def _binary(self, node: nodes.Binary, use: Use) -> None:
+        left = right = WHOLE
+        if node.operator in ("<", "<=", ">", ">=", "+", "-", "*", "/", "%"):
+            left = NUMBER if self._numeric(node.right) else WHOLE
+            right = NUMBER if self._numeric(node.left) else WHOLE
+        self.value(node.left, left)
+        self.value(node.right, right)
+
+    def _logical(self, node: nodes.Logical, use: Use) -> None:
+        for operand in node.operands:
+            if isinstance(operand, nodes.Discretion):
+                self.question(operand, "decide")
+            else:
+                self.value(operand, use if use is not NOTHING else WHOLE)
+
+    # --- questions ----------------------------------------------------------------------------------------------
+
+    def question(self, node: nodes.Discretion, kind: QuestionKind) -> None:
+        mentions: list[tuple[str, Read | None]] = []
+        outer = self.reads
+        self.reads = []
+        for word in words(node.plain):
+            variable = self.environment.get(word) or self.scope.names.get(word)
+            known = variable is not None and (variable.owner is not None or self.possible & variable.bit)
+            mentions.append((word, self._read(node, word, WHOLE) if known else None))
+        self.reads = outer
+        if kind == "keep" and "item" in self.environment and all(word != "item" for word, _ in mentions):
+            # What a filter's question is about is the element, whether or not the text says so.
+            mentions.insert(0, ("item", self._read(node, "item", NOTHING)))
+            self.reads.pop()
+        self.analysis.questions[node] = Question(node, kind, self.unit, self.loop, mentions)
+        for part in node.parts:
+            if not isinstance(part, str):
+                self._hole(part)
+
+    def _discretion_value(self, node: nodes.Discretion, use: Use) -> None:
+        self.question(node, "session")
+        self.analysis.shapes[node] = [use]
+
+    def condition(self, node: nodes.Expression, kind: QuestionKind) -> None:
+        """A condition: `**...**` in it asks the model."""
+        if isinstance(node, nodes.Discretion):
+            self.question(node, kind)
+        elif isinstance(node, nodes.Logical):
+            for operand in node.operands:
+                self.condition(operand, kind)
+        elif isinstance(node, nodes.Unary) and node.operator == "not":
+            self.condition(node.operand, kind)
+        else:
+            self.value(node, WHOLE)
+
+    # --- sessions -----------------------------------------------------------------------------------------------
+
+    def _properties(self, properties: tuple[nodes.Property, ...]) -> None:
+        for item in properties:
+            name, value = item.name.text, item.value
+            if isinstance(value, nodes.Permissions):
+                for rule in value.rules:
+                    if isinstance(rule.value, nodes.ListLiteral):
+                        for pattern in rule.value.items:
+                            if isinstance(pattern, nodes.Text):
+                                self._text(pattern, WHOLE)
+            elif name in ("model", "backoff", "persist") and isinstance(value, nodes.Ref):
+                continue
+            elif name in ("prompt", "context", "skills"):
+                self.value(value, WHOLE)
+
+    def _started(self, node: nodes.Node, agent: nodes.Name | None) -> None:
+        """A session of an agent starts here, with the values that the agent's prompt names."""
+        if agent is None or agent.text not in self.analysis.agents:
+            return
+        for name in self.agent_names[agent.text]:
+            outer, self.reads = self.reads, []
+            self.agent_reads[agent.text].append(self._read(node, name, WHOLE))
+            self.reads = outer
+
+    def _session(self, node: nodes.Session, use: Use) -> None:
+        if node.text is not None:
+            self._text(node.text, WHOLE)
+        self._properties(node.properties)
+        self._started(node, node.agent)
+        if node.name is not None:
+            variable = self._bind(node, node.name, "let", node, False)
+            self.analysis.shapes[node] = [use, Flow(variable)]
+        else:
+            self.analysis.shapes[node] = [use]
+
+    def _resume(self, node: nodes.Resume, use: Use) -> None:
+        self._properties(node.properties)
+        self._started(node, node.agent)
+        self.analysis.shapes[node] = [use]
+
+    def _arrow(self, node: nodes.Arrow, use: Use) -> None:
+        for step in node.steps[:-1]:
+            self._session(step, NOTHING)
+        self._session(node.steps[-1], use)
+
+    # --- calls --------------------------------------------------------------------------------------------------
+
+    def _do_call(self, node: nodes.DoCall, use: Use) -> None:
+        callee = self.analysis.blocks.get(node.name.text)
+        for position, argument in enumerate(node.arguments):
+            target: Use = WHOLE
+            if callee is not None and callee.block is not None:
+                names = [parameter.text for parameter in callee.block.parameters]
+                name = argument.name.text if argument.name else names[position] if position < len(names) else ""
+                if name in names:
+                    target = Shape()
+                    self.parameter_uses.append((callee, name, target))
+            self.value(argument.value, target)
+        site = CallSite(node, self.scope, self.environment, self.certain, self.loop)
+        self.scope.calls.append(site)
+        if callee is not None:
+            callee.callers.append(site)
+            self.result_uses.append((callee, use))
+
+    def _call(self, node: nodes.Call, use: Use) -> None:
+        for argument in node.arguments:
+            self.value(argument.value, WHOLE)
+
+    # --- constructs that are also values ------------------------------------------------------------------------
+
+    def _do_block(self, node: nodes.DoBlock, use: Use) -> None:
+        self._suite(node.body, use, node)
+
+    def _pipeline(self, node: nodes.Pipeline, use: Use) -> None:
+        self.value(node.source, LIST)
+        for stage in node.stages:
+            with self._nested(stage), self._away():
+                state = self.certain, self.possible
+                names = stage.names or (nodes.Name(stage.operator.span, "item"),)
+                with self._owned(stage, *((name, "item") for name in names), value=node.source):
+                    if isinstance(stage.body, nodes.Discretion):
+                        self.question(stage.body, "keep")
+                    else:
+                        self._suite(stage.body, BOOLEAN if stage.operator.text == "filter" else WHOLE, stage)
+                self._join(((self.certain, self.possible), state))
+
+    @contextmanager
+    def _away(self) -> Iterator[None]:
+        """Inside, `break` and `return` can't reach what is outside: it runs in a task or call of its own."""
+        outer = self.catching
+        self.catching = 0
+        yield
+        self.catching = outer
+
+    def _parallel(self, node: nodes.Parallel, use: Use) -> None:
+        strategy, tolerant = _join_policy(node.modifiers)
+        certainly = strategy == "all" and not tolerant
+        fork = self.certain, self.possible
+        certain, possible = fork
+        shared: list[tuple[int, int]] = []
+        starts: list[tuple[int, int]] = []
+        for position, branch in enumerate(node.branches):
+            self._go(fork)
+            starts.append((len(self.reads), len(self.writes)))
+            outer = self.arm
+            self.arm = Arm(node, position, outer)
+            # Each branch's value goes to its name, to the whole parallel's value, or nowhere.
+            target = Shape() if branch.name is not None else NOTHING if use is NOTHING else WHOLE
+            if branch.name is not None:
+                self.target_uses[branch] = target
+            nested_step, self.in_step = self.in_step, True
+            with self._away():
+                if needs_function(branch.body):
+                    self.in_step = False
+                    with self._nested(branch):
+                        self.values[type(branch.body)](branch.body, target)
+                else:
+                    self.values[type(branch.body)](branch.body, target)
+            self.in_step = nested_step
+            self.arm = outer
+            shared.append((len(self.reads), len(self.writes)))
+            if certainly:
+                certain |= self.certain
+            possible |= self.possible
+        self._shared_variables(node, starts, shared, fork[1])
+        self._go((certain, possible))
+        as_value = use is not NOTHING
+        seen: set[str] = set()
+        for branch in node.branches:
+            if branch.name is None or branch.name.text.startswith("_branch_"):
+                continue
+            if branch.name.text in seen:
+                self.report(
+                    Diagnostic(
+                        "E019",
+                        f"two branches are named '{branch.name.text}'",
+                        branch.name.span,
+                        help="give each branch its own name",
+                    )
+                )
+                continue
+            seen.add(branch.name.text)
+            variable = self._bind(branch, branch.name, "let", branch.body, branch.declared)
+            variable.forced |= as_value or self.in_step
+
+    def _shared_variables(
+        self, node: nodes.Parallel, starts: list[tuple[int, int]], ends: list[tuple[int, int]], before: int
+    ) -> None:
+        """Report variables from before the fork that one branch writes and another writes or reads (W030)."""
+        touched: dict[Variable, list[tuple[int, Span, bool]]] = {}
+        for position, ((read, write), (reads, writes)) in enumerate(zip(starts, ends, strict=True)):
+            for variable, place in self.writes[write:writes]:
+                if variable.bit & before and variable.owner is None:
+                    touched.setdefault(variable, []).append((position, place.span, True))
+            for item in self.reads[read:reads]:
+                if item.variable is not None and item.variable.bit & before:
+                    touched.setdefault(item.variable, []).append((position, item.node.span, False))
+        for variable, places in touched.items():
+            first = next((place for place in places if place[2]), None)
+            other = first and next((place for place in places if place[0] != first[0]), None)
+            if first and other:
+                self.report(
+                    Diagnostic(
+                        "W030",
+                        f"branches share '{variable.name}': each has its own copy, joined in written order",
+                        first[1],
+                        "assigned here",
+                        "let each branch bind a name of its own, and combine them after the parallel",
+                        (Related("used by another branch here", other[1]),),
+                    )
+                )
+
+    def _try(self, node: nodes.Try, use: Use) -> None:
+        with self._deep(node):
+            before = self.certain, self.possible
+            self._suite(node.body, use, node, 0)
+            ends = [(self.certain, self.possible)]
+            failed = before[0], before[1] | self.possible
+            if node.catch is not None:
+                self._go(failed)
+                name = node.catch.name
+                self.catching += 1
+                with self._owned(node.catch, (name, "catch")):
+                    self._suite(node.catch.body, use, node, 1)
+                self.catching -= 1
+                ends.append((self.certain, self.possible))
+                failed = before[0], failed[1] | self.possible
+            self._join(ends)
+            if node.final is not None:
+                after = self.certain, self.possible
+                self._go((before[0], failed[1] | after[1]))
+                self._suite(node.final, NOTHING, node, 2)
+                gained = self.certain
+                self._go((after[0] | (gained & ~before[0]) if gained != -1 else -1, self.possible))
+
+    # --- bindings -----------------------------------------------------------------------------------------------
+
+    def _let(self, node: nodes.Let, use: Use) -> None:
+        kind: VariableKind = "const" if node.keyword == "const" else "let"
+        if node.destructures:
+            self.value(node.value, Shape(fields={name.text: None for name in node.targets}))
+            for name in node.targets:
+                self._bind(node, name, kind, node.value, True)
+            return
+        target = Shape()
+        self.target_uses[node] = target
+        self.value(node.value, target)
+        self._bind(node, node.targets[0], kind, node.value, True)
+
+    def _assign(self, node: nodes.Assign, use: Use) -> None:
+        target = Shape()
+        self.target_uses[node] = target
+        self.value(node.value, target)
+        name = node.target
+        if name.text in self.environment or name.text in self.scope.names:
+            self._bind(node, name, "let", node.value, False)
+            return
+        # The name of a caller, of the root, or one that is declared nowhere: known when all blocks are.
+        write = Write(name.span, self.unit, self.arm, self.loop, node, False)
+        self.scope.assigned.setdefault(name.text, write)
+
+    def _output(self, node: nodes.Output, use: Use) -> None:
+        in_block = self.scope.block is not None
+        if node.name is None:
+            self.value(node.value, Flow(self.scope) if in_block else WHOLE)
+            self._leave("output", node)
+            return
+        target = Shape()
+        self.target_uses[node] = target
+        # A block with one output has that output's value; with several, the object of them.
+        if in_block and len(self.scope.outputs_named) == 1:
+            self.result_flows.append((target, self.scope))
+        self.value(node.value, target)
+        self._output_name(node, node.name)
+
+    def _output_name(self, node: nodes.Output, name: nodes.Name) -> None:
+        places = self.scope.outputs.setdefault(name.text, [])
+        for arm, span in places:
+            if arm.excludes(self.arm):
+                continue
+            same = arm is self.arm
+            self.report(
+                Diagnostic(
+                    "E024" if same else "W012",
+                    f"output '{name.text}' is given twice" + ("" if same else " on one path: the last one wins"),
+                    name.span,
+                    "given again here",
+                    "give each output once, or choose another name",
+                    (Related("first given here", span),),
+                )
+            )
+            break
+        places.append((self.arm, name.span))
+        exports = isinstance(node.value, nodes.Ref) and node.value.name == name.text
+        known = self.environment.get(name.text) or self.scope.names.get(name.text)
+        if exports and known is not None:
+            self.analysis.variables[node, name.text] = known
+            self.analysis.exported.add(name.text)
+            return
+        if known is not None and known.kind != "output" and known.owner is None:
+            self.report(
+                Diagnostic(
+                    "W012",
+                    f"output '{name.text}' and the variable '{name.text}' are one name",
+                    name.span,
+                    help=f"the output gives `{name.text}` this value too; choose another name to keep both",
+                    related=(Related("the variable", known.span),),
+                )
+            )
+        if known is None or known.kind != "const":
+            self._bind(node, name, "output", node.value, False)
+
+    def _input(self, node: nodes.Input, use: Use) -> None:
+        if isinstance(node.description, nodes.Discretion):
+            self.question(node.description, "session")
+        elif node.description is not None:
+            self._text(node.description, WHOLE)
+        if node.name is not None:
+            self._bind(node, node.name, "input", None, True)
+
+    # --- loops --------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _rounds(self, node: nodes.Node, at_least_once: bool) -> Iterator[Loop]:
+        """A loop's body; afterwards the state is that after the loop."""
+        loop = Loop(node, self.unit, self.loop)
+        before = self.certain, self.possible
+        self.loop = loop
+        yield loop
+        self.loop = loop.parent
+        ends = [(self.certain, self.possible), *loop.breaks, *loop.continues]
+        if not at_least_once:
+            ends.append(before)
+        self._join(ends)
+
+    def _repeat(self, node: nodes.Repeat, use: Use) -> None:
+        self.value(node.count, NUMBER)
+        at_least_once = isinstance(node.count, nodes.Number) and node.count.text.strip("0.") != ""
+        with self._deep(node), self._rounds(node, at_least_once), self._owned(node, (node.index, "index")):
+            self._suite(node.body, NOTHING, node)
+
+    def _loop(self, node: nodes.Loop, use: Use) -> None:
+        if node.max is not None:
+            self.value(node.max, NUMBER)
+        forever = node.kind is None and node.max is None
+        with self._deep(node), self._rounds(node, node.kind == "until" or forever) as loop:
+            with self._owned(node, (node.index, "index")):
+                if node.kind == "while" and node.condition is not None:
+                    self.condition(node.condition, "while")
+                    loop.breaks.append((self.certain, self.possible))
+                self._suite(node.body, NOTHING, node)
+                if node.kind == "until" and node.condition is not None:
+                    self._join([(self.certain, self.possible), *loop.continues])
+                    self.condition(node.condition, "until")
+            if forever:
+                # Without a condition or a bound only `break` leaves.
+                self._go(UNREACHABLE)
+                loop.continues.clear()
+        if loop.continues and node.kind == "until":
+            self.analysis.continued.add(node)
+
+    def _for(self, node: nodes.For, use: Use) -> None:
+        self.value(node.items, LIST)
+        if node.concurrent:
+            self._concurrent_for(node)
+            return
+        owned = self._owned(node, (node.item, "item"), (node.index, "index"), value=node.items)
+        with self._deep(node), self._rounds(node, False), owned:
+            self._suite(node.body, NOTHING, node)
+
+    def _concurrent_for(self, node: nodes.For) -> None:
+        def outer(name: str) -> bool:
+            variable = self.environment.get(name) or self.scope.names.get(name)
+            return variable is not None or (self.scope.block is not None and name in self.analysis.root.names)
+
+        assigned = {name for name in assigned_names(node.body, self.analysis.blocks) if outer(name)}
+        plan = self.analysis.concurrent[node] = split_rounds(node, assigned, self.analysis.blocks)
+        statements = node.body.statements
+        loop = Loop(node, self.unit, self.loop)
+        before = self.certain, self.possible
+        self.loop = loop
+        with self._away(), self._owned(node, (node.item, "item"), (node.index, "index"), value=node.items):
+            outer_arm = self.arm
+            self.arm = Arm(node, 0, outer_arm)
+            with self._nested(node):
+                for name in (node.item, node.index):
+                    if name is not None:
+                        self.environment[name.text].writes[-1].unit = self.unit
+                started = len(self.writes)
+                self._statements(statements[: plan.prefix] if plan.split else statements, NOTHING)
+                inner = [variable for variable, _ in self.writes[started:]]
+            if plan.split:
+                reads, holes = len(self.reads), len(self.holes)
+                self._statements(statements[plan.prefix :], NOTHING)
+                later = self.reads[reads:] + [read for hole in self.holes[holes:] for read in hole[2]]
+                used = {read.variable for read in later}
+                own = [self.environment[name.text] for name in (node.item, node.index) if name is not None]
+                plan.carried = [variable for variable in dict.fromkeys(own + inner) if variable in used]
+            self.arm = outer_arm
+        self.loop = loop.parent
+        self._join(((self.certain, self.possible), before))
+
+    # --- branching ----------------------------------------------------------------------------------------------
+
+    def _if(self, node: nodes.If, use: Use) -> None:
+        with self._deep(node):
+            self._clauses(node, use)
+
+    def _clauses(self, node: nodes.If, use: Use) -> None:
+        ends = []
+        for position, clause in enumerate(node.clauses):
+            self.condition(clause.condition, "decide")
+            state = self.certain, self.possible
+            self._suite(clause.body, use, node, position)
+            ends.append((self.certain, self.possible))
+            self._go(state)
+        if node.otherwise is not None:
+            self._suite(node.otherwise, use, node, len(node.clauses))
+        ends.append((self.certain, self.possible))
+        self._join(ends)
+
+    def _choice(self, node: nodes.Choice, use: Use) -> None:
+        with self._deep(node):
+            self.question(node.criterion, "choose")
+            state = self.certain, self.possible
+            ends = []
+            self.indentation += 1
+            for position, option in enumerate(node.options):
+                self._go(state)
+                self._suite(option.body, use, node, position)
+                ends.append((self.certain, self.possible))
+            self.indentation -= 1
+            self._join(ends or [state])
+
+    # --- leaving ------------------------------------------------------------------------------------------------
+
+    def _leave(self, word: str, node: nodes.Node) -> None:
+        """`return`, or `output` of a bare value: ends a block."""
+        if self.scope.block is None:
+            self.report(
+                Diagnostic(
+                    "E045",
+                    f"`{word}` of a value belongs in a block" if word == "output" else "`return` belongs in a block",
+                    node.span,
+                    help="at the top level, name the output: `output result = ...`",
+                )
+            )
+        elif self.unit.parent is not None and self.unit.node not in self.analysis.lifted:
+            self.report(_crossing(word, node, self.unit))
+        self._go(UNREACHABLE)
+
+    def _return(self, node: nodes.Return, use: Use) -> None:
+        if node.value is not None:
+            self.value(node.value, Flow(self.scope) if self.scope.block is not None else WHOLE)
+        self._leave("return", node)
+
+    def _break(self, node: nodes.Break, use: Use) -> None:
+        self._jump("break", node)
+
+    def _continue(self, node: nodes.Continue, use: Use) -> None:
+        self._jump("continue", node)
+
+    def _jump(self, word: str, node: nodes.Node) -> None:
+        loop = self.loop
+        if loop is not None and (loop.unit is not self.unit or loop.node in self.analysis.concurrent):
+            self.report(_crossing(word, node, self.unit))
+        elif loop is not None:
+            (loop.breaks if word == "break" else loop.continues).append((self.certain, self.possible))
+        self._go(UNREACHABLE)
+
+    def _throw(self, node: nodes.Throw, use: Use) -> None:
+        if node.value is not None:
+            self.value(node.value, WHOLE)
+        elif not self.catching:
+            self.report(
+                Diagnostic(
+                    "E045",
+                    "`throw` without a message raises again what a catch caught; there is nothing caught here",
+                    node.span,
+                    help='say what is wrong: `throw "..."`',
+                )
+            )
+        self._go(UNREACHABLE)
+
+    def _assert(self, node: nodes.Assert, use: Use) -> None:
+        self.condition(node.condition, "decide")
+        if node.message is not None:
+            self._text(node.message, WHOLE)
+
+    def _definition(self, node: nodes.Node, use: Use) -> None:
+        """Agents and blocks are hoisted; blocks are walked after the root."""
+
+
+def _join_policy(modifiers: tuple[nodes.Modifier, ...]) -> tuple[str, bool]:
+    """The join strategy, and whether failed branches are tolerated."""
+    strategy, tolerant = "all", False
+    for modifier in modifiers:
+        value = modifier.value
+        word = value.plain if isinstance(value, nodes.Text) else value.name if isinstance(value, nodes.Ref) else ""
+        if modifier.name == "strategy":
+            strategy = word
+        elif modifier.name == "on-fail":
+            tolerant = word in ("continue", "ignore")
+    return strategy, tolerant
+
+
+def _const_assigned(name: nodes.Name, variable: Variable) -> Diagnostic:
+    return Diagnostic(
+        "E030",
+        f"'{name.text}' is a const and can't be assigned",
+        name.span,
+        help=f"declare it with `let {name.text} = ...` if it changes",
+        related=(Related("declared here", variable.span),),
+    )
+
+
+def _crossing(word: str, node: nodes.Node, unit: Unit) -> Diagnostic:
+    what = {
+        nodes.Branch: "a parallel branch",
+        nodes.For: "a round of `parallel for`",
+        nodes.Stage: "a pipeline body",
+    }.get(type(unit.node), "what runs on its own")
+    return Diagnostic(
+        "E045",
+        f"`{word}` can't leave {what}",
+        node.span,
+        help="bind a value there, and decide after the construct has ended",
+    )
+
+
+def _agent_prompt_names(agents: dict[str, nodes.Agent]) -> dict[str, list[str]]:
+    """For each agent, the names that braces in its prompt and permissions speak of."""
+    found: dict[str, list[str]] = {}
+    for name, agent in agents.items():
+        names: dict[str, None] = {}
+        for item in agent.properties:
+            stack: list[nodes.Node] = [item.value]
+            while stack:
+                node = stack.pop()
+                if isinstance(node, nodes.Ref) and item.name.text in ("prompt", "permissions"):
+                    names[node.name] = None
+                stack.extend(nodes.children(node))
+        found[name] = list(names)
+    return found
+
