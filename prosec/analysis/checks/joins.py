@@ -125,7 +125,9 @@ class JoinChecks(Checks):
         near = closest(word, known) if word else None
         self.findings.report(
             code,
-            f"invalid {what} '{word}'" if word is not None else f"the {what} must be a word in quotes",
+            f"invalid {what} '{word}'"
+            if word is not None
+            else f"the {what} must be a word in quotes",
             modifier.value.span,
             help=f'did you mean "{near}"?'
             if near

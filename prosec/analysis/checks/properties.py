@@ -24,6 +24,16 @@ _KNOWN = (
     "persist",
     "permissions",
 )
+# Properties of relatives of this language, and what is written here for what they mean.
+_MEANT = {
+    "tools": "say what may be touched with 'permissions:', such as bash: allow",
+    "on-fail": "put the session into a try, or 'retry: 3' under it",
+    "timeout": "a run as a whole has a time limit: --timeout",
+    "max_tokens": "a run as a whole has a limit: --max-tokens",
+    "description": "write it as a comment above; comments become the docstring",
+    "system": "an agent's own text is its 'prompt:'",
+    "memory": "write 'persist: true', project or user",
+}
 _OF_SESSIONS_ONLY = {"retry", "backoff", "context"}
 
 
@@ -111,13 +121,15 @@ class PropertyChecks(Checks):
 
     def _unknown(self, prop: nodes.Property, owner: str) -> None:
         name = prop.name.text
-        near = closest(name, _KNOWN)
+        near = None if name in _MEANT else closest(name, _KNOWN)
         self.findings.report(
             "W005",
             f"unknown property '{name}'",
             prop.name.span,
             label="ignored",
-            help=f"did you mean '{near}'?" if near else f"{owner} knows {', '.join(_KNOWN)}",
+            help=f"did you mean '{near}'?"
+            if near
+            else _MEANT.get(name, f"{owner} knows {', '.join(_KNOWN)}"),
             fix=replacement(prop.name.span, near) if near else None,
         )
 
@@ -231,5 +243,5 @@ class PropertyChecks(Checks):
                 "E005",
                 "persist takes true, project, user, or a folder in quotes",
                 value.span,
-                help='write for example \'persist: true\' or \'persist: "notes/captain"\'',
+                help="write for example 'persist: true' or 'persist: \"notes/captain\"'",
             )

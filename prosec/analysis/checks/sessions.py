@@ -109,7 +109,10 @@ class SessionChecks(Checks):
             )
         elif text.isspace():
             self.findings.report(
-                "W002", "this prompt is only white space", span, help="say what the session is to do"
+                "W002",
+                "this prompt is only white space",
+                span,
+                help="say what the session is to do",
             )
 
     def _fresh_start(self, session: nodes.Session, name: nodes.Name, place: Place) -> None:
