@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import UsageError
 from .options import Options, known_name
-from .settings import Statement
 
 if TYPE_CHECKING:
     from .values import Value
-
-_PASSIVE = frozenset({"use", "import", "input", "agent", "block"})
-"""Statements that run nothing of their own: an input before the first other one is a leading input."""
 
 
 def given_inputs(
@@ -47,22 +43,6 @@ def given_inputs(
         else:
             given[name] = text
     return given
-
-
-def leading_inputs(declared: Sequence[str], statements: Sequence[Statement]) -> Sequence[str]:
-    """The inputs that stand before everything which runs: a run needs them before its first step."""
-    count = 0
-    block_end = 0
-    for statement in statements:
-        if statement.start <= block_end:
-            continue
-        if statement.kind == "block":
-            block_end = statement.end
-        if statement.kind == "input":
-            count += 1
-        elif statement.kind not in _PASSIVE:
-            break
-    return declared[:count]
 
 
 def environment(prose_dir: Path, process: Mapping[str, str]) -> Mapping[str, str]:

@@ -34,7 +34,6 @@ class Sessions:
     async def answer(self, task: Task) -> Answer:
         """Do one session; raises SessionError after its retries, ShapeError where its answer has no such shape."""
         model = self.models.resolve(task.model)
-        _say_what_is_not_honoured(task)
         request = _session_request(task, model)
         retry = task.retry if self.retries else None
         allowed = 1 + (retry.times if retry is not None else 0)
@@ -118,23 +117,6 @@ def _session_request(task: Task, model: str) -> Request:
         hints=replace(task.hints, asked=task.prompt, fields=fields),
         on_tokens=task.reports.tokens,
     )
-
-
-def _say_what_is_not_honoured(task: Task) -> None:
-    """What a program asks for and this version doesn't do yet: said once per run, never passed over."""
-    agent = task.agent
-    warn = task.reports.warn
-    who = f"agent '{agent.name}'" if agent is not None else "a session"
-    if task.permissions is not None:
-        warn(
-            f"permissions of {who} have no effect yet: its sessions have no tools, so they may do nothing"
-        )
-    if task.skills:
-        warn(f"skills of {who} are not loaded yet: {', '.join(task.skills)}")
-    if agent is not None and agent.persist is not None:
-        warn(
-            f"agent '{agent.name}' has no memory yet: persist is not honoured, resume works like session"
-        )
 
 
 def _repair_prompt(text: str, shape: Shape) -> str:

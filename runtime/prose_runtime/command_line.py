@@ -1,0 +1,136 @@
+"""A script's command: from its arguments to a run, and from the run's outcome to what is printed and returned.
+
+Everything that people read goes to standard error, what programs read (outputs, --json) to standard output. No
+exception leaves `command`: what is unexpected is written to a file and named in one line.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .errors import Stop
+from .options import Declared, Options, arguments_of_process, read_options
+
+if TYPE_CHECKING:
+    from .launch import Finished
+    from .program import Program
+    from .settings import Outcome
+
+
+def command(program: Program, arguments: Sequence[str] | None = None) -> int:
+    """Run a program as its script's command line asks, and give the exit code."""
+    _make_printable()
+    line = command_name()
+    try:
+        given = list(arguments_of_process()) if arguments is None else arguments
+        declared = Declared(program.name, program.description, program.inputs, program.outputs)
+        options = read_options(declared, given, os.environ, line)
+        return _started(program, options, line)
+    except Stop as stop:
+        _say(f"{Path(line.split()[-1]).name}: {stop.message}")
+        return stop.exit_code
+    except BrokenPipeError:
+        return _nobody_reads()
+    except KeyboardInterrupt:
+        return 130
+
+
+def command_name() -> str:
+    """How this script was started, for usage and for the resume command."""
+    script = sys.argv[0] if sys.argv and sys.argv[0] else "program.py"
+    return f"python {_quoted(_near(script))}"
+
+
+def _started(program: Program, options: Options, line: str) -> int:
+    """Run, with everything that a run needs: only here is more than argparse loaded."""
+    from .launch import Crash, launch
+
+    try:
+        finished = launch(program, options, line)
+    except Crash as crash:
+        _say(f"error: {crash}")
+        return 1
+    outcome = finished.outcome
+    if outcome.problem is not None:
+        _say(_problem(program, outcome))
+    if outcome.resume_command is not None:
+        _say(f"{outcome.status}; to go on: {outcome.resume_command}")
+    try:
+        _print(program, options, finished)
+    except BrokenPipeError:
+        _nobody_reads()
+    return outcome.exit_code
+
+
+def _print(program: Program, options: Options, finished: Finished) -> None:
+    from .results import as_json, as_text
+
+    outcome = finished.outcome
+    text = (
+        as_json(outcome, finished.simulated) if options.json else as_text(program.outputs, outcome)
+    )
+    if text and sys.stdout is not None:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.flush()
+
+
+def _problem(program: Program, outcome: Outcome) -> str:
+    from .terminal import harmless
+
+    problem = outcome.problem
+    assert problem is not None
+    where = f"{program.name}:{problem.line}" if problem.line is not None else program.name
+    parts = [f"{where}: error: {harmless(problem.message)}"]
+    if excerpt := program.excerpt(problem.line):
+        parts.append(harmless(excerpt))
+    if outcome.directory is not None:
+        parts.append(
+            f"the run is kept in {_near(str(outcome.directory))}; its state.md shows how far it came"
+        )
+    return "\n".join(parts)
+
+
+def _say(text: str) -> None:
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(text + "\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        # Nobody reads standard error; the exit code still says what happened.
+        pass
+
+
+def _make_printable() -> None:
+    """Under a locale that can't show everything, show escapes instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if (
+            reconfigure is not None
+            and (getattr(stream, "encoding", "") or "").lower().replace("-", "") != "utf8"
+        ):
+            reconfigure(errors="backslashreplace")
+
+
+def _nobody_reads() -> int:
+    """Keep the interpreter from complaining about the closed pipe at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 0
+
+
+def _near(path: str) -> str:
+    """`path` from the working directory, where it lies in it."""
+    try:
+        return os.path.relpath(path) if Path(path).resolve().is_relative_to(Path.cwd()) else path
+    except (OSError, ValueError):
+        return path
+
+
+def _quoted(text: str) -> str:
+    import shlex
+
+    return shlex.quote(text)

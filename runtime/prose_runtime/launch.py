@@ -1,0 +1,245 @@
+"""Starting one run in this process: settings out of options, signals, questions to a person, and its outcome."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .clock import SystemClock
+from .errors import UsageError
+from .events import Event, RunStarted, Warned
+from .given import environment, given_inputs
+from .listing import Listing
+from .models import Models
+from .options import Options
+from .progress import Progress, make_progress
+from .providers import ProviderOptions, make_provider
+from .sessions.side import Sessions
+from .settings import InputWanted, Outcome, Settings
+from .terminal import harmless
+
+if TYPE_CHECKING:
+    from .program import Program
+
+
+class Crash(Exception):
+    """Something went wrong in the runtime or in the script itself, not in the program's terms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A run that came to an end, whichever."""
+
+    outcome: Outcome
+    simulated: bool
+
+
+def launch(program: Program, options: Options, command: str) -> Finished:
+    """Run a program to its end.
+
+    Raises UsageError where it can't start, and Crash (with the traceback saved) for what nobody expected.
+    """
+    environ = environment(options.prose_dir, os.environ)
+    inputs = given_inputs(options, program.inputs, environ, _read_stdin)
+    person = _stdin_is_terminal() and not options.json
+    if not person:
+        leading = Listing.of(program).leading_inputs()
+        _check_leading([name for name in leading if name not in inputs], program.inputs)
+    models = Models.chosen(options.models, options.decider, environ)
+    provider = make_provider(
+        options.provider,
+        ProviderOptions(options.max_concurrency, environ, options.answers, program.text),
+    )
+    provider.check()
+    clock = SystemClock()
+    progress = make_progress(sys.stderr, quiet=options.quiet, now=clock.seconds)
+    place = _Place()
+    settings = Settings(
+        sessions=Sessions(provider, models, retries=options.retry, jitter=clock.jitter),
+        inputs=inputs,
+        secrets=frozenset(options.secrets),
+        ask=_asker(progress) if person else None,
+        prose_dir=options.prose_dir,
+        max_concurrency=options.max_concurrency,
+        max_rounds=options.max_rounds,
+        observers=(place, progress),
+        simulated=provider.simulated,
+        command=command,
+        clock=clock,
+    )
+    try:
+        outcome = asyncio.run(_supervised(program, settings, progress))
+    except Exception as error:
+        raise Crash(_saved(error, place.directory)) from error
+    if outcome.status == "completed":
+        for remark in provider.remarks():
+            progress.see(Warned(remark))
+    return Finished(outcome, provider.simulated)
+
+
+async def _supervised(program: Program, settings: Settings, progress: Progress) -> Outcome:
+    """The run, with what Ctrl-C and SIGTERM mean: once, finish what runs and start nothing; twice, stop now."""
+    from .run import execute
+
+    interrupts = Interrupts(settings, progress)
+    loop = asyncio.get_running_loop()
+    handled: list[signal.Signals] = []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # Not every platform and not every thread can have handlers.
+        with suppress(NotImplementedError, RuntimeError, ValueError):
+            loop.add_signal_handler(number, interrupts.received)
+            handled.append(number)
+    progress.open()
+    try:
+        running = asyncio.ensure_future(execute(program, settings))
+        interrupts.running = running
+        return await running
+    finally:
+        progress.close()
+        for number in handled:
+            loop.remove_signal_handler(number)
+        await settings.sessions.close()
+
+
+class Interrupts:
+    """Counts the signals that arrive, and does what each means."""
+
+    def __init__(self, settings: Settings, progress: Progress) -> None:
+        self.running: asyncio.Future[Outcome] | None = None
+        self._settings = settings
+        self._progress = progress
+        self._count = 0
+
+    def received(self) -> None:
+        self._count += 1
+        if self._count == 1:
+            self._progress.see(
+                Warned("stopping: what runs is finished, nothing new starts (again: stop now)")
+            )
+        elif self.running is not None:
+            self.running.cancel()
+
+
+class _Place:
+    """Remembers where the run is kept, for the message of a crash."""
+
+    def __init__(self) -> None:
+        self.directory: Path | None = None
+
+    def see(self, event: Event) -> None:
+        if isinstance(event, RunStarted):
+            self.directory = event.directory
+
+
+def _check_leading(missing: list[str], declared: Mapping[str, str | None]) -> None:
+    if not missing:
+        return
+    lines = []
+    for name in missing:
+        text = declared.get(name)
+        lines.append(f"  --{name} TEXT" + (f"   {' '.join(text.split())}" if text else ""))
+    what = "an input is missing" if len(missing) == 1 else f"{len(missing)} inputs are missing"
+    raise UsageError(
+        "\n".join([f"{what}:", *lines, "(also --input NAME=TEXT, --inputs FILE.json; see --help)"])
+    )
+
+
+def _asker(progress: Progress) -> Callable[[InputWanted], asyncio.Future[str]]:
+    """Asks the person at the terminal, one question at a time."""
+    turn = threading.Lock()
+
+    def ask(wanted: InputWanted) -> asyncio.Future[str]:
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[str] = loop.create_future()
+
+        def answered(text: str) -> None:
+            if not answer.done():
+                answer.set_result(text)
+
+        def failed(error: BaseException) -> None:
+            if not answer.done():
+                answer.set_exception(error)
+
+        def read() -> None:
+            try:
+                with turn, progress.aside():
+                    text = _read_answer(wanted)
+            except (EOFError, OSError) as error:
+                given_up = UsageError(
+                    f"input '{wanted.name}' was asked for, and standard input ended: {error}"
+                )
+                with suppress(RuntimeError):
+                    loop.call_soon_threadsafe(failed, given_up)
+                return
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(answered, text)
+
+        # A daemon: a person who doesn't answer must not keep an interrupted process alive.
+        threading.Thread(target=read, name=f"input {wanted.name}", daemon=True).start()
+        return answer
+
+    return ask
+
+
+def _read_answer(wanted: InputWanted) -> str:
+    question = harmless(wanted.text or wanted.name).strip()
+    sys.stderr.write(f"{wanted.name}: {question}\n" if wanted.text else f"{wanted.name}\n")
+    sys.stderr.flush()
+    if wanted.secret:
+        import getpass
+
+        return getpass.getpass("> ")
+    sys.stderr.write("> ")
+    sys.stderr.flush()
+    line = sys.stdin.readline()
+    if not line:
+        raise EOFError("no answer")
+    return line.rstrip("\r\n")
+
+
+def _read_stdin() -> str:
+    if sys.stdin is None or sys.stdin.closed:
+        raise UsageError("an input is to be read from standard input, which is closed")
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"an input can't be read from standard input: {error}") from None
+
+
+def _stdin_is_terminal() -> bool:
+    try:
+        return sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None
+    except ValueError:
+        return False
+
+
+def _saved(error: Exception, directory: Path | None) -> str:
+    """Save the traceback of an unexpected error, and say where."""
+    text = "".join(traceback.format_exception(error))
+    said = f"{type(error).__name__}: {error}"
+    try:
+        if directory is not None and directory.is_dir():
+            path = directory / "traceback.txt"
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+        else:
+            with tempfile.NamedTemporaryFile(
+                "w", encoding="utf-8", prefix="prose-", suffix=".txt", delete=False
+            ) as made:
+                made.write(text)
+                path = Path(made.name)
+    except OSError:
+        return f"an internal error: {said}"
+    kept = f"; the run is kept in {directory}" if directory is not None else ""
+    return f"an internal error: {said} (details in {path}{kept})"

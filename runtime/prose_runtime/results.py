@@ -1,0 +1,45 @@
+"""What a run prints at its end: its outputs for people, or everything as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .settings import Outcome
+
+
+def as_text(declared: Sequence[str], outcome: Outcome) -> str:
+    """One output as it is, several under their names; without declared outputs the last value of a completed run."""
+    outputs = outcome.outputs
+    if not declared:
+        done = (
+            outcome.status == "completed" and outcome.last is not None and not outcome.last.is_null
+        )
+        return outcome.last.text if done and outcome.last is not None else ""
+    if len(declared) == 1:
+        return outputs[declared[0]].text if declared[0] in outputs else ""
+    return "\n\n".join(f"{name}:\n{outputs[name].text}" for name in declared if name in outputs)
+
+
+def as_json(outcome: Outcome, simulated: bool) -> str:
+    """{"run", "status", "simulated", "outputs", "usage"}; usage in tokens, with the number of calls."""
+    usage = outcome.usage
+    return json.dumps(
+        {
+            "run": outcome.run_id,
+            "status": outcome.status,
+            "simulated": simulated,
+            "outputs": {name: value.plain() for name, value in outcome.outputs.items()},
+            "usage": {
+                "sessions": outcome.sessions,
+                "decisions": outcome.decisions,
+                "input_tokens": usage.input,
+                "output_tokens": usage.output,
+                "cache_creation_input_tokens": usage.cache_write,
+                "cache_read_input_tokens": usage.cache_read,
+            },
+        },
+        indent=2,
+    )
