@@ -6,16 +6,15 @@ generated from, and ends with `program.cli()`. Importing a script runs nothing.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn
 
-from .frames import Block
-from .settings import Statement
-from .source_map import Source
-
 if TYPE_CHECKING:
+    from .frames import Block
     from .run import Run
+    from .settings import Statement
+    from .source_map import Source
     from .steps import Step
     from .values import Value
 
@@ -32,7 +31,7 @@ class Program:
         self._inputs: dict[str, str | None] = {}
         self._outputs: list[str] = []
         self._main: Main | None = None
-        self._source = Source()
+        self._footer = ("", "", "")
 
     def input(self, name: str, text: str | None = None) -> None:
         """Declare an input; `text` describes it in --help and where a person is asked for it."""
@@ -57,10 +56,12 @@ class Program:
         """
 
         def declare(function: Callable[Concatenate[Run, ...], Awaitable[Value]]) -> BlockCall:
-            arguments = tuple(inspect.signature(function).parameters)[1:]
-            block = Block(name, function, tuple(parameters or arguments), max_depth)
+            block: Block | None = None
 
             def call(run: Run, *values: Any, **named: Any) -> Step[Value]:
+                nonlocal block
+                if block is None:
+                    block = _block(name, function, parameters, max_depth)
                 return run.call(block, values, named)
 
             call.__name__ = call.__qualname__ = function.__name__
@@ -76,7 +77,7 @@ class Program:
 
     def source(self, text: str, *, lines: str = "", statements: str = "") -> None:
         """Give the source that the script was generated from, with the tables that lead to its lines."""
-        self._source = Source.read(text, lines, statements)
+        self._footer = (text, lines, statements)
 
     def cli(self, arguments: Sequence[str] | None = None) -> NoReturn:
         """Run as a command: reads the command line (or `arguments`), runs, prints, and exits with the run's code."""
@@ -84,10 +85,17 @@ class Program:
 
         raise SystemExit(command(self, arguments))
 
+    @cached_property
+    def _source(self) -> Source:
+        # Read when a run needs it: `--help` answers without.
+        from .source_map import Source
+
+        return Source.read(*self._footer)
+
     @property
     def text(self) -> str:
         """The source, whole; empty without a footer."""
-        return self._source.text
+        return self._footer[0]
 
     @property
     def lines(self) -> Mapping[int, int]:
@@ -118,6 +126,8 @@ class Program:
     @property
     def description(self) -> str:
         """The script's docstring."""
+        import inspect
+
         names: Mapping[str, object] = getattr(self._main, "__globals__", {})
         text = names.get("__doc__")
         return inspect.cleandoc(text) if isinstance(text, str) else ""
@@ -125,3 +135,17 @@ class Program:
     def excerpt(self, line: int | None) -> str:
         """A source line as diagnostics show it; empty where it isn't known."""
         return self._source.excerpt(line)
+
+
+def _block(
+    name: str,
+    function: Callable[Concatenate[Run, ...], Awaitable[Value]],
+    parameters: Sequence[str] | None,
+    max_depth: int | None,
+) -> Block:
+    import inspect
+
+    from .frames import Block
+
+    arguments = tuple(inspect.signature(function).parameters)[1:]
+    return Block(name, function, tuple(parameters or arguments), max_depth)
