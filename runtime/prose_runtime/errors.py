@@ -39,6 +39,8 @@ class ProseError(Exception):
         super().__init__(message)
         self.message = message
         self.line = line
+        self.origin: str | None = None
+        """The identity of the step that failed, if it was one."""
 
     def __str__(self) -> str:
         return self.message

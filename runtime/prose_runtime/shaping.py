@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias
 
 from .errors import BadValue, ShapeError
 from .numerals import number_in, truth_in
@@ -19,6 +19,10 @@ from .values import Value, start_of
 if TYPE_CHECKING:
     from .agents import Fields
     from .providers.protocol import JSON
+
+
+Returns: TypeAlias = "type[list[Any]] | type[bool] | type[float] | Fields | None"
+"""What `returns=` may be; None is text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ class Shape:
     only: bool = False
 
     @classmethod
-    def of(cls, returns: type[list] | type[bool] | type[float] | Fields | None) -> Shape | None:  # type: ignore[type-arg]
+    def of(cls, returns: Returns) -> Shape | None:
         """The shape that a call's `returns=` stands for."""
         if returns is None:
             return None
@@ -193,7 +197,7 @@ def _object_in_json(text: str, fields: tuple[str, ...]) -> Value | None:
 
 # Lines
 
-_BULLET: Final = re.compile(r"([ \t]*)(?:[-*+•‣▪–][ \t]+)(\S.*)")
+_BULLET: Final = re.compile(r"([ \t]*)(?:[-*+•‣▪\u2013][ \t]+)(\S.*)")
 _NUMBERED: Final = re.compile(r"([ \t]*)(?:\(?\d{1,6}[.)][ \t]+)(\S.*)")
 
 
@@ -215,9 +219,7 @@ def _listed_lines(text: str) -> list[str]:
         elif not line.strip():
             blank = True
             continue
-        elif line[: indent + 1].isspace() or (not blank and _BULLET.match(line)):
-            items[-1].append(line.strip())
-        elif not blank and not match:
+        elif not blank or line[: indent + 1].isspace():
             items[-1].append(line.strip())
         blank = False
     return ["\n".join(item) for item in items]

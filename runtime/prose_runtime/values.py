@@ -52,7 +52,7 @@ class Value:
     __slots__ = ("_data", "_deep", "_digest", "_kind", "_text")
 
     _kind: Kind
-    _data: str | int | float | bool | None | ProseError | tuple[Value, ...] | dict[str, Value]
+    _data: str | int | float | bool | ProseError | tuple[Value, ...] | dict[str, Value] | None
     _deep: int
     _text: str | None
     _digest: str | None
@@ -254,7 +254,7 @@ _new = object.__new__
 
 def _make(
     kind: Kind,
-    data: str | int | float | bool | None | ProseError | tuple[Value, ...] | dict[str, Value],
+    data: str | int | float | bool | ProseError | tuple[Value, ...] | dict[str, Value] | None,
     deep: int,
 ) -> Value:
     value = _new(Value)

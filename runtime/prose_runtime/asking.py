@@ -1,0 +1,407 @@
+"""Steps that ask a model: sessions, resumes, decisions and repair questions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from .errors import ProseError
+from .events import (
+    StepCancelled,
+    StepFailed,
+    StepFinished,
+    StepRetrying,
+    StepSeen,
+    StepStarted,
+    StepTokens,
+)
+from .execution import BindKind, Execution, as_record
+from .frames import Frame, Strand, strand_here
+from .identity import chained, labelled
+from .providers.protocol import JSON, Hints, Kind, Usage
+from .shaping import Shape, refused
+from .so_far import SoFar
+from .steps import Step
+from .tasks import Answer, Decision, Entry, Question, QuestionKind, Repair, Reports, Task, TaskKind
+from .values import Liftable, Value
+
+if TYPE_CHECKING:
+    from .agents import Agent, Permissions, Retry
+    from .run import Run
+
+T = TypeVar("T")
+A = TypeVar("A", Answer, Decision)
+
+_LABEL = 80
+"""Characters of a prompt that stand for a session without a name or title."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What the call says about the name of its result."""
+
+    name: str
+    kind: BindKind
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Generic[T]):
+    """A step whose question is fixed: its identity and everything it shows."""
+
+    identity: str
+    asked: T
+
+
+def label_of(name: str | None, title: str | None, prompt: str) -> str:
+    """What a step is called where people or sessions are told of it."""
+    if name or title:
+        return name or title or ""
+    first = next((line.strip() for line in prompt.splitlines() if line.strip()), "")
+    return first if len(first) <= _LABEL else first[: _LABEL - 3] + "..."
+
+
+async def called(
+    execution: Execution,
+    strand: Strand,
+    identity: str,
+    seen: StepSeen,
+    call: Callable[[Reports], Coroutine[Any, Any, A]],
+    record: Callable[[A], Mapping[str, JSON]],
+) -> tuple[A, float]:
+    """Make one call: wait for a slot, record what came of it, durably, before anyone acts on it."""
+    slots = execution.slots
+    await slots.take()
+    held = True
+    started = execution.clock.seconds()
+
+    async def pause(seconds: float) -> None:
+        nonlocal held
+        slots.give_back()
+        held = False
+        try:
+            await execution.clock.sleep(seconds)
+        finally:
+            await slots.take()
+            held = True
+
+    def retrying(attempt: int, of: int, reason: str, delay: float) -> None:
+        execution.store.record({"r": "retry", "id": identity, "attempt": attempt, "reason": reason})
+        execution.tell(StepRetrying(seen, attempt, of, reason, delay))
+
+    def tokens(count: int) -> None:
+        execution.tell(StepTokens(seen, count))
+
+    try:
+        execution.check(strand)
+        if execution.observed:
+            execution.tell(StepStarted(seen))
+        reports = Reports(tokens, retrying, pause, execution.warn)
+        answer = await call(reports)
+    except ProseError as error:
+        if error.line is None:
+            error.line = seen.line
+        error.origin = identity
+        strand.failures = (*strand.failures, identity)
+        fields: dict[str, JSON] = {"message": execution.scrubbed(error.message), "kind": error.kind}
+        execution.store.record({"r": "failed", "id": identity, "kind": seen.kind, "error": fields})
+        execution.tell(StepFailed(seen, execution.scrubbed(error.message), execution.clock.seconds() - started))
+        raise
+    except asyncio.CancelledError:
+        execution.tell(StepCancelled(seen))
+        raise
+    finally:
+        if held:
+            slots.give_back()
+    seconds = execution.clock.seconds() - started
+    execution.usage += answer.usage
+    execution.store.record(
+        {"r": "result", "id": identity, "kind": seen.kind, **record(answer), "usage": _usage(answer.usage)}
+    )
+    await execution.store.durable()
+    return answer, seconds
+
+
+def _usage(usage: Usage) -> JSON:
+    return [usage.input, usage.output, usage.cache_write, usage.cache_read]
+
+
+class SessionStep(Step[Value]):
+    """One `session` or `resume`."""
+
+    __slots__ = (
+        "agent",
+        "context",
+        "execution",
+        "frame",
+        "kind",
+        "model",
+        "permissions",
+        "prepared",
+        "prompt",
+        "retry",
+        "run",
+        "shape",
+        "skills",
+        "target",
+        "title",
+    )
+
+    def __init__(
+        self,
+        run: Run,
+        kind: TaskKind,
+        prompt: str | None,
+        line: int | None,
+        *,
+        agent: Agent | None,
+        title: str | None,
+        context: Mapping[str, Liftable] | SoFar | None,
+        model: str | None,
+        permissions: Permissions | None,
+        skills: Sequence[str] | None,
+        retry: Retry | None,
+        shape: Shape | None,
+        target: Target | None,
+    ) -> None:
+        super().__init__(self._perform, line)
+        self.run = run
+        self.execution = run._execution
+        self.frame: Frame = run._frame
+        self.kind = kind
+        self.prompt = prompt
+        self.agent = agent
+        self.title = title
+        self.context = context
+        self.model = model
+        self.permissions = permissions
+        self.skills = tuple(skills or (agent.skills if agent else ()))
+        self.retry = retry
+        self.shape = shape
+        self.target = target
+        self.prepared: Asked[Task] | None = None
+
+    def prepare(self) -> None:
+        self.prepared = self._ask()
+
+    def binds_itself(self) -> bool:
+        return True
+
+    def as_branch(self, name: str) -> Callable[[], Coroutine[Any, Any, Value]]:
+        async def branch() -> Value:
+            return await self._perform(Target(name, "let"), bound=False)
+
+        return branch
+
+    def _ask(self) -> Asked[Task]:
+        """Render what is asked and shown, and identify it, in the strand that is running now."""
+        execution, agent, strand = self.execution, self.agent, strand_here.get()
+        prompt, system = self.prompt, None
+        if agent is not None and agent.prompt is not None:
+            system = agent.prompt if isinstance(agent.prompt, str) else agent.prompt(self.run)
+            if prompt is None:
+                prompt, system = system, None
+        prompt = prompt if prompt is not None else self.title or ""
+        context: tuple[Entry, ...] = ()
+        so_far: tuple[Entry, ...] | None = None
+        if isinstance(self.context, SoFar):
+            so_far = execution.told(strand)
+        elif self.context is not None:
+            context = tuple(
+                [execution.entry(self.frame, label, Value(v)) for label, v in self.context.items()]
+            )
+        permissions = self.permissions
+        if permissions is None and agent is not None:
+            declared = agent.permissions
+            permissions = declared(self.run) if callable(declared) else declared
+        model = self.model or (agent.model if agent else None)
+        memory = agent.name if agent is not None and agent.persist is not None else None
+        parts: dict[str, JSON] = {
+            "title": self.title,
+            "prompt": prompt,
+            "system": system,
+            "model": model,
+            "permissions": repr(permissions) if permissions else None,
+            "skills": list(self.skills),
+            "shape": [self.shape.kind, list(self.shape.fields), self.shape.only] if self.shape else None,
+            "context": labelled((e.label, e.value) for e in context),
+            "memory": memory,
+        }
+        if so_far is not None:
+            parts["so_far"] = [labelled((e.label, e.value) for e in so_far)]
+        if memory is not None and self.kind == "resume":
+            parts["chain"] = strand.chains.get(memory, "")
+        self._warn_of_what_is_not_honoured(permissions)
+        task = Task(
+            self.kind,
+            prompt,
+            self.title,
+            agent,
+            system,
+            model,
+            context,
+            so_far,
+            self.frame.place,
+            self.shape,
+            None,
+            self.retry,
+            0,
+            permissions,
+            self.skills,
+        )
+        return Asked(execution.identify(strand, self.kind, parts), task)
+
+    def _warn_of_what_is_not_honoured(self, permissions: Permissions | None) -> None:
+        warn, agent = self.execution.warn, self.agent
+        if permissions is not None:
+            warn("permissions are not honoured yet: sessions run without tools")
+        if self.skills:
+            warn("skills are not honoured yet: sessions are not given them")
+        if agent is not None and agent.persist is not None:
+            warn("persist is not honoured yet: agents keep no memory between sessions")
+
+    async def _perform(self, target: Target | None = None, bound: bool = True) -> Value:
+        execution, strand, frame = self.execution, strand_here.get(), self.frame
+        execution.starting(strand)
+        prepared, self.prepared = self.prepared or self._ask(), None
+        target = target or self.target
+        name = target.name if target else None
+        task = prepared.asked
+        label = label_of(name, self.title, task.prompt)
+        agent = self.agent.name if self.agent else None
+        execution.sessions += 1
+        execution.steps += 1
+        seen = StepSeen(execution.steps, self.kind, label, self.line, agent, task.model, task.place, name)
+        file = name or execution.next_anonymous(prepared.identity)
+        hints = Hints(name, self.line, self.title, agent=agent)
+
+        async def call(reports: Reports) -> Answer:
+            return await execution.settings.sessions.answer(
+                replace(task, name=name, hints=hints, reports=reports)
+            )
+
+        def record(answer: Answer) -> Mapping[str, JSON]:
+            fields: dict[str, JSON] = {"name": file, "execution_id": frame.execution_id, "model": answer.model}
+            return {**fields, **as_record(answer.value)}
+
+        answer, seconds = await called(execution, strand, prepared.identity, seen, call, record)
+        value = answer.value
+        if self.agent is not None and self.agent.persist is not None:
+            chain = strand.chains.get(self.agent.name, "")
+            strand.chains = {**strand.chains, self.agent.name: chained(chain, prepared.identity)}
+        if target is None or not bound:
+            named = target is not None
+            path: str | None = (
+                execution.write_binding(strand, frame, file, "let", value, self.line)
+                if named
+                else execution.write_anonymous(frame, file, value, self.line)
+            )
+            strand.account = strand.account.with_result(Entry(label, value, path))
+            if frame is execution.root:
+                execution.last = value
+        else:
+            execution.bind(frame, target.name, target.kind, value, self.line, result=True)
+            path = strand.account.results[-1].path
+        if execution.observed:
+            execution.tell(StepFinished(seen, value, answer.usage, seconds, path))
+        return value
+
+
+class DecisionStep(Step[T]):
+    """One `**...**`: a question with a closed answer."""
+
+    __slots__ = ("about", "execution", "frame", "kind", "labels", "only_throws", "prepared", "round", "run", "text")
+
+    def __init__(
+        self,
+        run: Run,
+        kind: QuestionKind,
+        text: str,
+        about: Mapping[str, Liftable] | SoFar | None,
+        line: int | None,
+        *,
+        labels: tuple[str, ...] = (),
+        round: int = 0,
+        only_throws: bool = False,
+    ) -> None:
+        super().__init__(self._perform, line)
+        self.run = run
+        self.execution = run._execution
+        self.frame: Frame = run._frame
+        self.kind = kind
+        self.text = text
+        self.about = about
+        self.labels = labels
+        self.round = round
+        self.only_throws = only_throws
+        self.prepared: Asked[Question] | None = None
+
+    def prepare(self) -> None:
+        self.prepared = self._ask()
+
+    def _ask(self) -> Asked[Question]:
+        execution, strand = self.execution, strand_here.get()
+        about: tuple[Entry, ...] = ()
+        so_far: tuple[Entry, ...] | None = None
+        if isinstance(self.about, SoFar):
+            so_far = execution.told(strand)
+        elif self.about is not None:
+            about = tuple([execution.entry(self.frame, n, Value(v)) for n, v in self.about.items()])
+        parts: dict[str, JSON] = {
+            "prompt": self.text,
+            "labels": list(self.labels),
+            "context": labelled((e.label, e.value) for e in about),
+        }
+        if so_far is not None:
+            parts["so_far"] = [labelled((e.label, e.value) for e in so_far)]
+        hints = Hints(None, self.line, None, self.only_throws, self.round, self.labels)
+        question = Question(self.kind, self.text, about, so_far, self.labels, self.frame.place, hints)
+        return Asked(execution.identify(strand, self.kind, parts), question)
+
+    async def _perform(self) -> T:
+        execution, strand = self.execution, strand_here.get()
+        execution.starting(strand)
+        prepared, self.prepared = self.prepared or self._ask(), None
+        execution.decisions += 1
+        execution.steps += 1
+        label = label_of(None, None, self.text)
+        seen = StepSeen(execution.steps, self.kind, label, self.line, None, None, self.frame.place)
+
+        async def call(reports: Reports) -> Decision:
+            return await execution.settings.sessions.decide(replace(prepared.asked, reports=reports))
+
+        def record(decision: Decision) -> Mapping[str, JSON]:
+            return {"value": decision.answer, "reason": decision.reason, "model": decision.model}
+
+        decision, seconds = await called(execution, strand, prepared.identity, seen, call, record)
+        if execution.observed:
+            answer = Value(decision.answer)
+            execution.tell(StepFinished(seen, answer, decision.usage, seconds, None, decision.reason))
+        return decision.answer  # type: ignore[return-value]
+
+
+async def repaired(run: Run, value: Value, shape: Shape, name: str | None, line: int | None) -> Value:
+    """Ask once for a text in a shape that the shared rules couldn't give it; raises ShapeError."""
+    execution, strand, frame = run._execution, strand_here.get(), run._frame
+    if not value.is_text or not value.text.strip():
+        error = refused(value, shape, name)
+        error.line = line
+        raise error
+    execution.starting(strand)
+    parts: dict[str, JSON] = {"prompt": value.text, "shape": [shape.kind, list(shape.fields), shape.only]}
+    identity = execution.identify(strand, "repair", parts)
+    execution.steps += 1
+    seen = StepSeen(execution.steps, _REPAIR, name or "repair", line, None, None, frame.place, name)
+
+    async def call(reports: Reports) -> Answer:
+        repair = Repair(value.text, shape, name, Hints(name, line), reports)
+        return await execution.settings.sessions.repair(repair)
+
+    answer, seconds = await called(execution, strand, identity, seen, call, lambda a: as_record(a.value))
+    if execution.observed:
+        execution.tell(StepFinished(seen, answer.value, answer.usage, seconds))
+    return answer.value
+
+
+_REPAIR: Kind = "repair"

@@ -1,0 +1,103 @@
+"""Block calls: a frame, a number, and a task of its own, so that 1,000 nested calls need no deep stack."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .events import FrameEntered, FrameLeft
+from .frames import Block, Bound, strand_here
+from .identity import digest_of
+from .steps import Step
+from .tasks import Entry
+from .values import Liftable, Value
+
+if TYPE_CHECKING:
+    from .run import Run
+
+T = TypeVar("T")
+
+
+def block_call(
+    run: Run, block: Block, arguments: Sequence[Liftable], named: Mapping[str, Liftable], line: int | None
+) -> Step[Value]:
+    """The step that runs a block with these arguments."""
+    execution, caller = run._execution, run._frame
+
+    async def start() -> Value:
+        strand = strand_here.get()
+        execution.starting(strand)
+        try:
+            caller.check_depth(block)
+        except Exception as error:
+            error.line = line  # type: ignore[attr-defined]
+            raise
+        lifted = [Value(argument) for argument in arguments]
+        lifted_by_name = {name: Value(argument) for name, argument in named.items()}
+        shown = [digest_of(value) for value in lifted]
+        shown += [f"{name}={digest_of(value)}" for name, value in sorted(lifted_by_name.items())]
+        identity = execution.identify(strand, "frame", {"block": block.name, "arguments": [*shown]})
+        frame = caller.entered(strand, block, execution.next_execution_id(identity, block.name))
+        program_names = dict(zip(block.arguments, block.parameters, strict=False))
+        by_name = [*zip(block.parameters, lifted, strict=False)]
+        by_name += [(program_names.get(name, name), value) for name, value in lifted_by_name.items()]
+        for name, value in by_name:
+            frame.own[name] = Bound(value, "parameter")
+        if execution.observed:
+            execution.tell(FrameEntered(frame.place, line))
+        try:
+            work = block.function(run._in(frame), *lifted, **lifted_by_name)
+            value = Value(await in_own_task(_coroutine(work)))
+        finally:
+            if execution.observed:
+                execution.tell(FrameLeft(frame.place))
+        strand.leave(frame)
+        if not value.is_null and not strand.account.newest_is(value):
+            strand.account = strand.account.with_result(Entry(block.name, value))
+        if caller is execution.root:
+            execution.last = value
+        return value
+
+    return Step(start, line)
+
+
+async def _coroutine(work: Any) -> Any:
+    return await work
+
+
+async def in_own_task(work: Coroutine[Any, Any, T]) -> T:
+    """Await `work` in a task of its own; when this is cancelled the work is cancelled first, and waited for.
+
+    The task is not awaited directly: cancelling a chain of tasks that await each other would recurse in C.
+    """
+    loop = asyncio.get_running_loop()
+    task = loop.create_task(work)
+    ended = loop.create_future()
+
+    def end(_: object) -> None:
+        if not ended.done():
+            ended.set_result(None)
+
+    task.add_done_callback(end)
+    try:
+        await ended
+    except asyncio.CancelledError:
+        await ended_after_cancelling([task])
+        raise
+    return task.result()
+
+
+async def ended_after_cancelling(tasks: Sequence[asyncio.Task[Any]]) -> None:
+    """Cancel tasks and wait until none is left, however often the wait itself is cancelled. What they raise is dropped."""
+    while left := [task for task in tasks if not task.done()]:
+        for task in left:
+            task.cancel()
+        try:
+            await asyncio.wait(left)
+        except asyncio.CancelledError:
+            # Once more for the impatient: the tasks are told again, and still waited for.
+            continue
+    for task in tasks:
+        if not task.cancelled():
+            task.exception()

@@ -1,0 +1,299 @@
+"""The state of one running program that all its frames and branches share, and what they all do with it.
+
+Numbers, occurrences, usage, warnings, stopping, binding of names. What a single step does is in asking.py and
+calling.py; how branches run is in concurrency.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, Literal
+
+from .clock import Clock
+from .errors import Stop
+from .events import Bound as BoundEvent
+from .events import Event, Observer, Warned
+from .frames import Bound, FiledName, Frame, Strand, root_strand, strand_here
+from .identity import content, digest_of, identity
+from .listing import Listing
+from .providers.protocol import JSON, Usage
+from .settings import Settings
+from .shaping import Shape, turn
+from .slots import Slots
+from .state.bindings import Binding, BindingKind
+from .state.store import Store
+from .tasks import Entry
+from .values import Liftable, Value
+
+if TYPE_CHECKING:
+    from .run import Run
+    from .state.state_md import StateFile
+
+BindKind = Literal["let", "const", "assign", "output"]
+
+GIVEN_WHOLE: Final = 2000
+"""Characters from which a value that has no file gets one when a session is told of it."""
+
+_SECRET: Final = re.compile(r"credential|password|passwd|secret|token|(?:^|[_-])keys?(?:$|[_-])|apikey", re.IGNORECASE)
+
+
+class Execution:
+    """One run, from its first step to its last."""
+
+    def __init__(self, listing: Listing, settings: Settings, store: Store, clock: Clock) -> None:
+        self.listing = listing
+        self.settings = settings
+        self.store = store
+        self.clock = clock
+        self.slots = Slots(settings.max_concurrency)
+        self.strand = root_strand()
+        self.root = Frame(self.strand, None, None, None)
+        self.usage = Usage()
+        self.sessions = 0
+        self.decisions = 0
+        self.last: Value | None = None
+        self.stopping: Stop | None = None
+        """Set once nothing may start any more; what runs is let finish."""
+        self.given = {name: Value(value) for name, value in settings.inputs.items()}
+        self.steps = 0
+        self._observers: tuple[Observer, ...] = tuple(settings.observers)
+        self._state: StateFile | None = None
+        self._anonymous = 0
+        self._frames = 0
+        self._occurrences: dict[tuple[str, str], int] = {}
+        self._warned: set[str] = set()
+        self._secret_texts: list[str] = []
+
+    # Stopping
+
+    def check(self, strand: Strand | None = None) -> None:
+        """Raise the Stop that ended this run, or this strand of it."""
+        if self.stopping is not None:
+            raise self.stopping
+        stop = (strand or strand_here.get()).stop
+        if stop is not None:
+            raise stop
+
+    def stopped_by(self, stop: Stop) -> Stop:
+        """Let nothing start any more; gives the first reason back, to be raised."""
+        if self.stopping is None:
+            self.stopping = stop
+        return self.stopping
+
+    def starting(self, strand: Strand) -> None:
+        """What comes before any operation: nothing starts in a stopped run, and a failure before it was handled."""
+        self.check(strand)
+        if strand.failures:
+            self.handled(strand.failures)
+            strand.failures = ()
+
+    def handled(self, failures: tuple[str, ...]) -> None:
+        """Record that the program caught these failures: a later life raises them again."""
+        if failures:
+            self.store.record({"r": "handled", "ids": list(failures)})
+
+    # Identities and numbers
+
+    def identify(self, strand: Strand, kind: str, parts: Mapping[str, JSON]) -> str:
+        """The identity of a step that is made here and now; counts its occurrence."""
+        key = (strand.path, content(kind, parts))
+        occurrence = self._occurrences.get(key, 0)
+        self._occurrences[key] = occurrence + 1
+        if strand.in_race:
+            strand.paths.add(strand.path)
+        return identity(key[0], key[1], occurrence)
+
+    def counters(self, paths: set[str]) -> JSON:
+        """The occurrences counted so far in these scope paths: [path, content, count]."""
+        return [[p, c, n] for (p, c), n in self._occurrences.items() if p in paths]
+
+    def next_anonymous(self, identity: str) -> str:
+        """The name of a session that binds none, recorded before anything bears it."""
+        self._anonymous += 1
+        self.store.record({"r": "begin", "id": identity, "kind": "session", "anon": self._anonymous})
+        return f"anon_{self._anonymous:03d}"
+
+    def next_execution_id(self, identity: str, block: str) -> int:
+        self._frames += 1
+        self.store.record(
+            {"r": "begin", "id": identity, "kind": "frame", "block": block, "execution_id": self._frames}
+        )
+        return self._frames
+
+    # Telling
+
+    def watched_by(self, state: StateFile) -> None:
+        """Let state.md see what happens."""
+        self._state = state
+        self._observers = (state, *self._observers)
+
+    def tell(self, event: Event) -> None:
+        for observer in self._observers:
+            observer.see(event)
+
+    @property
+    def observed(self) -> bool:
+        return bool(self._observers)
+
+    def warn(self, text: str, line: int | None = None) -> None:
+        """Show a warning, once per text."""
+        if text not in self._warned:
+            self._warned.add(text)
+            self.tell(Warned(self.scrubbed(text), line))
+
+    # Secrets
+
+    def is_secret(self, name: str) -> bool:
+        return name in self.settings.secrets or bool(_SECRET.search(name))
+
+    def keep_secret(self, value: Value) -> None:
+        text = value.text.strip()
+        if len(text) >= 4 and text not in self._secret_texts:
+            self._secret_texts.append(text)
+
+    def scrubbed(self, text: str) -> str:
+        """A text for people, with the values of secret inputs taken out."""
+        for secret in self._secret_texts:
+            text = text.replace(secret, "***")
+        return text
+
+    # Names
+
+    def bind(
+        self,
+        frame: Frame,
+        name: str,
+        kind: BindKind,
+        value: Value,
+        line: int | None,
+        *,
+        result: bool = False,
+    ) -> Value:
+        """Bind a name in `frame` (assign: in the nearest frame that has it).
+
+        A `result` is what a step gave: it has a file and stands in the account. A computed value has a file only if
+        its name has one already (or is an output), and that is written late.
+        """
+        strand = strand_here.get()
+        target, known = frame, strand.find(frame, name)
+        if kind == "assign":
+            found = strand.resolve(frame, name)
+            if found is not None and found[1].kind != "left":
+                target, known = found
+        bound_kind = _kept(kind, known)
+        file_kind: BindingKind = bound_kind if bound_kind in ("const", "output") else "let"
+        path = known.path if known and known.kind != "left" else None
+        newest = not result and strand.account.newest_is(value)
+        if result or newest:
+            path = self.write_binding(strand, target, name, file_kind, value, line)
+        elif path is not None or bound_kind == "output":
+            path = self.write_binding(strand, target, name, file_kind, value, line, late=True)
+        strand.write(target, name, Bound(value, bound_kind, path))
+        if result:
+            strand.account = strand.account.with_result(Entry(name, value, path))
+        elif newest:
+            strand.account = strand.account.named(name, value, path)
+        if kind == "output":
+            frame.outputs[name] = value
+        if frame is self.root:
+            self.last = value
+        if self._observers:
+            self.tell(BoundEvent(name, kind, value, target.execution_id))
+        return value
+
+    def write_binding(
+        self,
+        strand: Strand,
+        frame: Frame,
+        name: str,
+        kind: BindingKind,
+        value: Value,
+        line: int | None,
+        *,
+        late: bool = False,
+    ) -> str:
+        """Write the file of a name; inside a concurrent round, the round's own file."""
+        rounds = strand.rounds_in(frame)
+        source = self.listing.source_at(line)
+        if rounds:
+            strand.filed[(frame, name)] = FiledName(value, kind, source)
+        return self._file(Binding(name, kind, value, source, frame.execution_id), rounds, late)
+
+    def _file(self, binding: Binding, rounds: tuple[int, ...], late: bool) -> str:
+        path = self.store.bind(binding, rounds, late=late)
+        if self._state is not None:
+            self._state.bound(binding.name, binding.kind, path, binding.execution_id)
+        self.store.changed()
+        return path
+
+    def write_anonymous(self, frame: Frame, name: str, value: Value, line: int | None) -> str:
+        """Write the file of a result without a name: its number is its own, so no round can meet it."""
+        source = self.listing.source_at(line)
+        return self._file(Binding(name, "let", value, source, frame.execution_id), (), False)
+
+    def refile(self, strand: Strand, filed: Mapping[tuple[Frame, str], FiledName]) -> None:
+        """After a concurrent loop: write the files of its names as they stand in the strand above."""
+        for (frame, name), last in filed.items():
+            rounds = strand.rounds_in(frame)
+            if rounds:
+                strand.filed[(frame, name)] = last
+            binding = Binding(name, last.kind, last.value, last.source, frame.execution_id)
+            path = self._file(binding, rounds, False)
+            bound = strand.find(frame, name)
+            if bound is not None and bound.path is not None and bound.value is last.value:
+                strand.write(frame, name, bound._replace(path=path))
+
+    # What sessions are shown
+
+    def entry(self, frame: Frame, label: str, value: Value) -> Entry:
+        """A value as a session is shown it, with the place of its file where it has one or needs one."""
+        strand = strand_here.get()
+        found = strand.resolve(frame, label)
+        path = found[1].path if found and found[1].value is value else None
+        if path is None:
+            path = next((e.path for e in reversed(strand.account.entries()) if e.value is value), None)
+        return self.placed(Entry(label, value, path))
+
+    def placed(self, entry: Entry) -> Entry:
+        """The entry, written to a file of its own if it is large and has none."""
+        if entry.path is not None or len(entry.value.text) <= GIVEN_WHOLE:
+            return entry
+        name = re.sub(r"[^\w-]+", "_", entry.label)[:60].strip("_") or "value"
+        return Entry(entry.label, entry.value, self.store.attach(name, entry.value))
+
+    def told(self, strand: Strand) -> tuple[Entry, ...]:
+        """The account of what happened so far, as a session is told it."""
+        return tuple([self.placed(entry) for entry in strand.account.entries()])
+
+    # Shapes
+
+    async def shaped(
+        self, run: Run, value: Value, shape: Shape, name: str | None, line: int | None
+    ) -> Value:
+        """`value` in `shape`, by the shared rules or one repair question; raises ShapeError."""
+        turned = turn(value, shape)
+        if turned is not None:
+            return turned
+        from .asking import repaired
+
+        return await repaired(run, value, shape, name, line)
+
+    async def elements(self, run: Run, source: Liftable, line: int | None) -> tuple[Value, ...]:
+        """The elements of a list, or of text by the shared rules."""
+        return (await self.shaped(run, Value(source), Shape("list"), None, line)).items
+
+
+def _kept(kind: BindKind, known: Bound | None) -> Literal["let", "const", "output", "parameter", "item"]:
+    if kind != "assign":
+        return kind
+    if known is not None and known.kind in ("let", "const", "output", "parameter", "item"):
+        return known.kind
+    return "let"
+
+
+def as_record(value: Value) -> dict[str, JSON]:
+    """A value as the journal has it: text as it is, anything else with its kind."""
+    if value.is_text:
+        return {"text": value.text}
+    return {"kind": value.kind, "value": value.plain(), "digest": digest_of(value)[:8]}

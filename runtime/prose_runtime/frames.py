@@ -1,0 +1,244 @@
+"""Names: frames (block invocations), and strands (branches) with their own copies of variables.
+
+A name is looked up in the frame, then its callers, up to the root. A strand is one branch of a fork: it sees the
+variables as they stood at the fork and its own writes, which a join folds into the strand above in written order. So
+a write goes to the frame itself where no fork lies between, else to the strand's overlay. A fork costs nothing that
+grows with the number of variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+from .errors import RecursionLimitExceeded
+from .identity import ROOT
+from .so_far import Account
+from .tasks import Place
+from .values import Value
+
+if TYPE_CHECKING:
+    from .errors import Stop
+    from .loops import Rounds
+    from .rounds import Turn
+
+DEEPEST_BLOCK: Final = 100
+DEEPEST_ALL: Final = 1000
+
+NameKind = Literal["let", "const", "input", "output", "parameter", "item", "left"]
+"""`item`: loop items, indexes and catch variables. `left`: left behind by a block that was called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of the program: its function takes the run and the lifted arguments."""
+
+    name: str
+    function: Callable[..., Awaitable[Value]]
+    parameters: tuple[str, ...]
+    """The program's names, in order."""
+    max_depth: int | None = None
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The Python names, in order."""
+        code = self.function.__code__
+        return tuple(code.co_varnames[1 : code.co_argcount])
+
+
+class Bound(NamedTuple):
+    """What a name stands for, how it was bound, and where its file is (None: it has none)."""
+
+    value: Value
+    kind: NameKind
+    path: str | None = None
+
+
+class Frame:
+    """One invocation of a block, or the root."""
+
+    __slots__ = ("block", "caller", "depth", "execution_id", "nested", "outputs", "own", "strand")
+
+    def __init__(self, strand: Strand, caller: Frame | None, block: str | None, execution_id: int | None) -> None:
+        self.strand = strand
+        self.caller = caller
+        self.block = block
+        self.execution_id = execution_id
+        self.depth: int = caller.depth + 1 if caller else 0
+        self.own: dict[str, Bound] = {}
+        self.outputs: dict[str, Value] = {}
+        self.nested: Mapping[str, int] = caller.nested if caller else {}
+
+    @property
+    def place(self) -> Place:
+        """What a session in this frame is told about it."""
+        return Place(self.execution_id, self.block, self.depth, self.caller.execution_id if self.caller else None)
+
+    def entered(self, strand: Strand, block: Block, execution_id: int) -> Frame:
+        """The frame of a block that this one calls; raises RecursionLimitExceeded."""
+        count = self.nested.get(block.name, 0) + 1
+        self.check_depth(block)
+        frame = Frame(strand, self, block.name, execution_id)
+        frame.nested = {**self.nested, block.name: count}
+        return frame
+
+    def check_depth(self, block: Block) -> None:
+        """Raise RecursionLimitExceeded if calling `block` from here would go too deep."""
+        limit = DEEPEST_BLOCK if block.max_depth is None else block.max_depth
+        if self.nested.get(block.name, 0) >= limit:
+            raise RecursionLimitExceeded(
+                f"RecursionLimitExceeded: block '{block.name}' exceeded max_depth {limit}"
+            )
+        if self.depth >= DEEPEST_ALL:
+            raise RecursionLimitExceeded(
+                f"RecursionLimitExceeded: block '{block.name}' exceeded max_depth {DEEPEST_ALL} (of all blocks together)"
+            )
+
+
+class FiledName(NamedTuple):
+    """A binding file that a concurrent round wrote: what the plain file is to hold after the loop."""
+
+    value: Value
+    kind: Literal["input", "output", "let", "const"]
+    source: str
+
+
+class Strand:
+    """One branch of the run: its scope path, its copies of variables, and its account of what happened."""
+
+    __slots__ = (
+        "account",
+        "chains",
+        "failures",
+        "filed",
+        "in_race",
+        "loops",
+        "parent",
+        "path",
+        "paths",
+        "rounds",
+        "stop",
+        "turn",
+        "turned",
+        "writes",
+    )
+
+    def __init__(self, parent: Strand | None, path: str) -> None:
+        self.parent = parent
+        self.path = path
+        self.writes: dict[tuple[Frame, str], Bound] = {}
+        self.account: Account = parent.account if parent else Account()
+        self.chains: Mapping[str, str] = parent.chains if parent else {}
+        """Per persistent agent the chain of its invocations (runtime.md, section 5)."""
+        self.failures: tuple[str, ...] = ()
+        """Identities of failed steps that may yet end the run: not known to be handled."""
+        self.filed: dict[tuple[Frame, str], FiledName] = {}
+        self.in_race: bool = parent.in_race if parent else False
+        self.paths: set[str] = set()
+        """Scope paths used below, kept for the record of a race around them."""
+        self.loops: list[Rounds] = []
+        self.rounds: tuple[int, ...] = parent.rounds if parent else ()
+        """Numbers of the concurrent rounds that this strand is in, outermost first."""
+        self.turn: Turn | None = None
+        """Where this strand is a concurrent round: its place in the order."""
+        self.turned = False
+        """The round has had its turn: it sees what the earlier rounds wrote."""
+        self.stop: Stop | None = None
+        """Why nothing may start in this strand any more, while the rest of the run goes on."""
+
+    def find(self, frame: Frame, name: str) -> Bound | None:
+        """What `name` stands for in `frame` itself, as this strand sees it."""
+        strand = self
+        while strand is not frame.strand:
+            if strand.writes and (bound := strand.writes.get((frame, name))):
+                return bound
+            if strand.turned and strand.turn and (bound := strand.turn.merged.get((frame, name))):
+                return bound
+            assert strand.parent is not None
+            strand = strand.parent
+        return frame.own.get(name)
+
+    def resolve(self, frame: Frame, name: str) -> tuple[Frame, Bound] | None:
+        """The nearest frame that has `name`, from `frame` up to the root."""
+        at: Frame | None = frame
+        while at is not None:
+            bound = self.find(at, name)
+            if bound is not None:
+                return at, bound
+            at = at.caller
+        return None
+
+    def write(self, frame: Frame, name: str, bound: Bound) -> None:
+        if frame.strand is self:
+            frame.own[name] = bound
+        else:
+            self.writes[(frame, name)] = bound
+
+    def rounds_in(self, frame: Frame) -> tuple[int, ...]:
+        """The concurrent rounds around this strand that began inside `frame`: its files are told apart by them."""
+        return self.rounds[len(frame.strand.rounds) :]
+
+    def leave(self, frame: Frame) -> None:
+        """Leave the names that a frame bound to its caller, whose own names go first."""
+        caller = frame.caller
+        if caller is None:
+            return
+        for name, bound in frame.own.items():
+            if bound.kind in ("parameter", "item"):
+                continue
+            there = self.find(caller, name)
+            if there is None or there.kind == "left":
+                self.write(caller, name, bound._replace(kind="left"))
+
+    def fork(self, path: str) -> Strand:
+        return Strand(self, path)
+
+    def join(self, branches: list[Strand]) -> None:
+        """Fold finished branches into this strand, in the order given."""
+        for branch in branches:
+            self.fold_names(branch.writes)
+        self.join_accounts(branches)
+
+    def fold_names(self, writes: Mapping[tuple[Frame, str], Bound]) -> None:
+        for (frame, name), bound in writes.items():
+            if bound.kind == "left":
+                there = self.find(frame, name)
+                if there is not None and there.kind != "left":
+                    continue
+            self.write(frame, name, bound)
+
+    def join_accounts(self, branches: list[Strand]) -> None:
+        self.account = self.account.joined([branch.account for branch in branches])
+        changed = [branch.chains for branch in branches if branch.chains is not self.chains]
+        if changed:
+            self.chains = folded_chains(self.chains, changed)
+
+
+def folded_chains(before: Mapping[str, str], branches: list[Mapping[str, str]]) -> Mapping[str, str]:
+    """Chains after a join: one branch's where it alone went on, else all of them in written order."""
+    from .identity import chained
+
+    after = dict(before)
+    for name in {name for chains in branches for name in chains}:
+        grown = [c[name] for c in branches if c.get(name, "") != before.get(name, "")]
+        if len(grown) == 1:
+            after[name] = grown[0]
+        elif grown:
+            folded = before.get(name, "")
+            for chain in grown:
+                folded = chained(folded, chain)
+            after[name] = folded
+    return after
+
+
+strand_here: ContextVar[Strand] = ContextVar("strand_here")
+"""The strand that the running task is in; set when the task of a branch is made."""
+
+
+def root_strand() -> Strand:
+    return Strand(None, ROOT)
+
+
+Work = Callable[[], Awaitable[Any]]

@@ -1,0 +1,103 @@
+"""Sequential loops: rounds that count and tell where they are, and the elements of lists and text."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from .errors import BadValue, LimitReached
+from .events import RoundStarted
+from .shaping import Shape
+from .values import Liftable, Value
+
+if TYPE_CHECKING:
+    from .frames import Frame, Strand
+    from .run import Run
+
+T = TypeVar("T")
+
+
+class Rounds:
+    """One running loop, as `run.until` and state.md see it."""
+
+    __slots__ = ("bounded", "frame", "line", "number", "of")
+
+    def __init__(self, frame: Frame, line: int | None, of: int | None, bounded: bool) -> None:
+        self.frame = frame
+        self.line = line
+        self.number = -1
+        self.of = of
+        self.bounded = bounded
+        """It has a `max`: after its last round no condition is asked."""
+
+    @property
+    def is_last(self) -> bool:
+        return self.bounded and self.of is not None and self.number >= self.of - 1
+
+
+def count_of(value: Liftable, what: str) -> int:
+    """A number of rounds; raises BadValue for anything but a whole number from 0."""
+    given = Value(value)
+    number = given.number
+    if number is None or not isinstance(number, int) or number < 0:
+        raise BadValue(f"{what} must be a whole number from 0, not {given.text[:60]!r}")
+    return number
+
+
+def count_rounds(
+    run: Run, strand: Strand, line: int | None, of: int | None, bounded: bool
+) -> Generator[Value, None, None]:
+    """Yield 0, 1, 2, ...; without a bound the safety cap ends the run (LimitReached)."""
+    execution = run._execution
+    loop = Rounds(run._frame, line, of, bounded)
+    strand.loops.append(loop)
+    cap = execution.settings.max_rounds
+    try:
+        number = 0
+        while of is None or number < of:
+            if of is None and number >= cap:
+                raise execution.stopped_by(
+                    LimitReached(
+                        f"a loop without a condition or max has run {cap:,} rounds, which is the safety cap "
+                        "(--max-rounds)",
+                        line=line,
+                    )
+                )
+            execution.check(strand)
+            loop.number = number
+            execution.tell(RoundStarted(line, number, of))
+            yield Value(number)
+            number += 1
+    finally:
+        strand.loops.remove(loop)
+
+
+class Each(Generic[T]):
+    """The elements of a list (or of text, by the shared rules), one by one; needs no closing."""
+
+    __slots__ = ("_indexed", "_items", "_line", "_next", "_run", "_source")
+
+    def __init__(self, run: Run, source: Liftable, line: int | None, indexed: bool) -> None:
+        self._run = run
+        self._source = source
+        self._line = line
+        self._indexed = indexed
+        self._items: tuple[Value, ...] | None = None
+        self._next = 0
+
+    def __aiter__(self) -> Each[T]:
+        return self
+
+    async def __anext__(self) -> T:
+        execution = self._run._execution
+        if self._items is None:
+            shaped = await execution.shaped(self._run, Value(self._source), Shape("list"), None, self._line)
+            self._items = shaped.items
+        if self._next >= len(self._items):
+            raise StopAsyncIteration
+        execution.check()
+        number = self._next
+        self._next += 1
+        execution.tell(RoundStarted(self._line, number, len(self._items)))
+        item = self._items[number]
+        return (item, Value(number)) if self._indexed else item  # type: ignore[return-value]

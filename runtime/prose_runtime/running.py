@@ -1,0 +1,224 @@
+"""Running a program from its first step to its outcome: start, signals, the last record, and how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from typing import TYPE_CHECKING, Any
+
+from .calling import in_own_task
+from .clock import SystemClock, stamp
+from .errors import Interrupted, ProseError, Stop, StoreFailed, UsageError, Waiting
+from .events import RunEnded, RunStarted, Status
+from .execution import Execution
+from .frames import strand_here
+from .identity import digest
+from .inputs import option
+from .listing import Listing
+from .providers.protocol import JSON, Usage
+from .run import Run
+from .settings import Outcome, Problem, Runnable, Settings
+from .state.filesystem import FilesystemStore
+from .state.state_md import StateFile
+from .values import notices
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+async def execute(program: Runnable, settings: Settings) -> Outcome:
+    """Run a program to its end. Never raises for what a run can meet: the outcome says how it ended."""
+    listing = Listing.of(program)
+    clock = settings.clock or SystemClock()
+    missing = [name for name in listing.leading_inputs() if name not in settings.inputs]
+    if missing and settings.ask is None:
+        await settings.sessions.close()
+        return _not_started(_missing(program, missing))
+    state = StateFile(listing, clock, settings.simulated)
+    try:
+        store = FilesystemStore(settings.prose_dir, clock, listing.text, state.render)
+    except Stop as stop:
+        await settings.sessions.close()
+        return _not_started(stop)
+    execution = Execution(listing, settings, store, clock)
+    state.watch(execution)
+    return await _Life(program, execution, state).lived()
+
+
+def _missing(program: Runnable, names: list[str]) -> UsageError:
+    """Every leading input that nobody gave, at once."""
+    lines = []
+    for name in names:
+        about = program.inputs.get(name)
+        lines.append(f"  {option(name)}" + (f"  {about}" if about else ""))
+    what = "this input is missing" if len(names) == 1 else "these inputs are missing"
+    return UsageError(f"{what}; give them as options:\n" + "\n".join(lines))
+
+
+def _not_started(stop: Stop) -> Outcome:
+    kind = _kind(stop)
+    return Outcome(None, "failed", stop.exit_code, {}, None, Usage(), problem=Problem(stop.message, kind, stop.line))
+
+
+def _kind(stop: Stop) -> str:
+    return type(stop).__name__
+
+
+class _Life:
+    """One life of a run."""
+
+    def __init__(self, program: Runnable, execution: Execution, state: StateFile) -> None:
+        self.program = program
+        self.execution = execution
+        self.state = state
+        self.started = execution.clock.seconds()
+        self.main: asyncio.Task[Any] | None = None
+
+    async def lived(self) -> Outcome:
+        execution, store = self.execution, self.execution.store
+        settings = execution.settings
+        execution.store.on_failure = self._store_failed
+        execution.store.record(
+            {
+                "r": "run",
+                "format": 1,
+                "run": store.run_id,
+                "program": execution.listing.name,
+                "source": digest(execution.listing.text),
+                "version": settings.version,
+                "at": stamp(execution.clock),
+                "simulated": settings.simulated,
+            }
+        )
+        store.changed()
+        execution.tell(
+            RunStarted(store.run_id, execution.listing.name, store.directory, settings.simulated)
+        )
+        self.main = asyncio.get_running_loop().create_task(self._body())
+        caught = self._catch_signals()
+        try:
+            failure = await self._ended(self.main)
+        finally:
+            for number in caught:
+                asyncio.get_running_loop().remove_signal_handler(number)
+        return await self._finish(failure)
+
+    async def _body(self) -> None:
+        execution = self.execution
+        strand_here.set(execution.strand)
+        notices.set(execution.warn)
+        await in_own_task(_coroutine(self.program.body(Run(execution, execution.root))))
+
+    async def _ended(self, main: asyncio.Task[Any]) -> BaseException | None:
+        """Wait for the program; what ended it, None where it came to its end."""
+        try:
+            await asyncio.wait([main])
+        except asyncio.CancelledError:
+            self.execution.stopped_by(Interrupted("the run was cancelled; what was done is kept"))
+            main.cancel()
+            await asyncio.wait([main])
+        return self.execution.stopping if main.cancelled() else main.exception()
+
+    def _catch_signals(self) -> list[int]:
+        """Once: finish what runs, start nothing. Twice: stop now."""
+        caught: list[int] = []
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            try:
+                loop.add_signal_handler(number, self._interrupt, number)
+            except (ValueError, RuntimeError, NotImplementedError):
+                # Not the main thread, or no signals here: then whoever runs us decides.
+                break
+            caught.append(number)
+        return caught
+
+    def _interrupt(self, number: int) -> None:
+        execution = self.execution
+        if isinstance(execution.stopping, Interrupted) or number == signal.SIGTERM:
+            execution.stopped_by(Interrupted("interrupted; what was done is kept"))
+            if self.main is not None:
+                self.main.cancel()
+        else:
+            execution.stopped_by(Interrupted("interrupted; what was done is kept"))
+            execution.warn("finishing what runs, starting nothing more; Ctrl-C again stops at once")
+
+    def _store_failed(self, failed: StoreFailed) -> None:
+        # Answers that can't be recorded would be paid for twice: nothing goes on.
+        self.execution.stopped_by(failed)
+        if self.main is not None:
+            self.main.cancel()
+
+    async def _finish(self, failure: BaseException | None) -> Outcome:
+        execution, settings = self.execution, self.execution.settings
+        store = execution.store
+        if isinstance(failure, Waiting):
+            execution.stopping = execution.stopping or failure
+        status, exit_code, problem = self._judged(failure)
+        record: dict[str, JSON] = {"r": "end", "status": status, "at": stamp(execution.clock)}
+        if problem is not None:
+            record["error"] = {"message": problem.message, "kind": problem.kind, "line": problem.line}
+        if isinstance(failure, ProseError) and failure.origin is not None:
+            # This failure was not handled, whatever a finally on its way made it look like.
+            record["failed"] = failure.origin
+        store.record(record)
+        self.state.status = status
+        self.state.problem = problem
+        try:
+            await store.close()
+        except StoreFailed as failed:
+            status, exit_code = "failed", failed.exit_code
+            problem = Problem(failed.message, _kind(failed))
+        await settings.sessions.close()
+        seconds = execution.clock.seconds() - self.started
+        execution.tell(RunEnded(store.run_id, status, execution.usage, seconds))
+        if failure is not None and not isinstance(failure, (ProseError, Stop)):
+            raise failure
+        resumable = status in ("waiting", "stopped", "interrupted")
+        given = execution.root.outputs
+        names = [*(n for n in self.program.outputs if n in given)]
+        names += [n for n in given if n not in names]
+        return Outcome(
+            store.run_id,
+            status,
+            exit_code,
+            {name: given[name] for name in names},
+            execution.last,
+            execution.usage,
+            store.directory,
+            problem,
+            f"{settings.command} --resume {store.run_id}" if resumable else None,
+            execution.sessions,
+            execution.decisions,
+            seconds,
+        )
+
+    def _judged(self, failure: BaseException | None) -> tuple[Status, int, Problem | None]:
+        scrubbed = self.execution.scrubbed
+        if failure is None:
+            return "completed", 0, None
+        if isinstance(failure, Stop):
+            return (
+                failure.status,
+                failure.exit_code,
+                Problem(scrubbed(failure.message), _kind(failure), failure.line),
+            )
+        if isinstance(failure, ProseError):
+            line = failure.line or self._line_in(failure.__traceback__)
+            return "failed", 1, Problem(scrubbed(failure.message), failure.kind, line)
+        return "failed", 1, Problem(f"{type(failure).__name__}: {failure}", "internal", None)
+
+    def _line_in(self, traceback: TracebackType | None) -> int | None:
+        """The source line that the innermost frame of the script was at."""
+        line = None
+        while traceback is not None:
+            name = traceback.tb_frame.f_globals.get("__name__", "")
+            if not name.startswith("prose_runtime."):
+                line = self.execution.listing.line_near(traceback.tb_lineno)
+            traceback = traceback.tb_next
+        return line
+
+
+async def _coroutine(work: Any) -> None:
+    await work
+
+

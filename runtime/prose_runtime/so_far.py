@@ -1,0 +1,73 @@
+"""The account of what happened so far, in program order: what sessions without context of their own are told.
+
+An account is immutable and bounded, so that a fork shares it and its cost doesn't grow with the steps done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from .tasks import Entry
+from .values import Value
+
+MOST: Final = 30
+"""Results that an account remembers; inputs are all in it."""
+
+
+class SoFar:
+    """The marker `run.so_far`: "tell the session what has happened so far"."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Inputs, then the newest results, oldest first. Nothing is in it twice under one label and path."""
+
+    inputs: tuple[Entry, ...] = ()
+    results: tuple[Entry, ...] = ()
+
+    def with_input(self, entry: Entry) -> Account:
+        kept = [e for e in self.inputs if e.label != entry.label]
+        return Account((*kept, entry), self.results)
+
+    def with_result(self, entry: Entry) -> Account:
+        """The account after one more result; a rebound name keeps its newest value only."""
+        results = self.results
+        if entry.path is not None:
+            results = tuple([e for e in results if e.path != entry.path])
+        return Account(self.inputs, (*results[-(MOST - 1) :], entry))
+
+    def named(self, name: str, value: Value, path: str | None) -> Account:
+        """The account once the newest result has got a name; unchanged if `value` is not that result."""
+        if not self.newest_is(value):
+            return self
+        return Account(self.inputs, self.results[:-1]).with_result(Entry(name, value, path))
+
+    def newest_is(self, value: Value) -> bool:
+        return bool(self.results) and self.results[-1].value is value
+
+    def entries(self) -> tuple[Entry, ...]:
+        return self.inputs + self.results
+
+    def joined(self, branches: Sequence[Account]) -> Account:
+        """The account after a join: this one (as it stood at the fork), then what each branch added, in order."""
+        known = {id(entry) for entry in self.entries()}
+        account = self
+        for branch in branches:
+            for entry in branch.inputs:
+                if id(entry) not in known:
+                    account = account.with_input(entry)
+            if branch.results is not self.results:
+                for entry in branch.results:
+                    if id(entry) not in known:
+                        account = account.with_result(entry)
+        return account
+
+    def renamed(self, entries: tuple[Entry, ...], name: str, path: str | None) -> Account:
+        """The account with an entry (of those given, if it is still in it) under another name and place."""
+        ids = {id(entry) for entry in entries}
+        results = [Entry(name, e.value, path) if id(e) in ids else e for e in self.results]
+        return Account(self.inputs, tuple(results))

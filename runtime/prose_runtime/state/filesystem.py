@@ -1,0 +1,166 @@
+"""The filesystem store: one folder per run, as runtime.md section 1 lays it out.
+
+The journal is the truth and is durable before the run goes on. Files are written whole, but beside the run, in a
+thread: several share the fsync of their folder, and what is bound again before it was written is written once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from ..clock import Clock, run_name
+from ..errors import StoreFailed
+from ..identity import digest_of
+from ..journal import Journal
+from ..providers.protocol import JSON
+from ..values import Value
+from .bindings import Binding, body, file_name, rendered
+from .files import put, sync_folders, write_whole
+
+STATE_EVERY = 0.5
+"""Seconds between two rewrites of state.md."""
+
+
+class FilesystemStore:
+    """Keeps a run in `.prose/runs/{run id}/`."""
+
+    def __init__(self, prose_dir: Path, clock: Clock, source: str, render: Callable[[], str]) -> None:
+        """Make the folder of a new run; raises StoreFailed where that can't be done, UsageError where it is taken.
+
+        `render` gives the text of state.md.
+        """
+        self.run_id = run_name(clock)
+        self.directory: Path | None = prose_dir / "runs" / self.run_id
+        self._home = self.directory
+        self._told = _as_told(self.directory)
+        self.on_failure: Callable[[StoreFailed], None] = _ignore
+        self._render = render
+        self._clock = clock
+        self._wanted: dict[Path, Callable[[], bytes]] = {}
+        self._late: dict[Path, Callable[[], bytes]] = {}
+        self._attached: set[str] = set()
+        self._writing: asyncio.Future[None] | None = None
+        self._state_timer: asyncio.TimerHandle | None = None
+        self._failed: StoreFailed | None = None
+        try:
+            (self._home / "bindings").mkdir(parents=True, mode=0o700)
+            self._home.chmod(0o700)
+            ignore = prose_dir / ".gitignore"
+            if not ignore.exists():
+                write_whole(ignore, b"runs/\n.env\n")
+            write_whole(self._home / "program.prose", source.encode("utf-8", "surrogatepass"))
+            self._journal = Journal(self._home / "journal.jsonl", self._fail)
+        except OSError as problem:
+            raise StoreFailed(
+                f"can't make the run's folder {self._home}: {problem.strerror or problem}; "
+                "choose another place with --prose-dir"
+            ) from None
+
+    def record(self, record: Mapping[str, JSON]) -> None:
+        self._journal.add(record)
+
+    async def durable(self) -> None:
+        await self._journal.durable()
+
+    def place(self, name: str, execution_id: int | None, rounds: tuple[int, ...]) -> str:
+        return f"{self._told}/bindings/{file_name(name, execution_id, rounds)}"
+
+    def bind(self, binding: Binding, rounds: tuple[int, ...], *, late: bool = False) -> str:
+        path = self._home / "bindings" / file_name(binding.name, binding.execution_id, rounds)
+        if late:
+            self._late[path] = lambda: rendered(binding)
+        else:
+            self._late.pop(path, None)
+            self._want(path, lambda: rendered(binding))
+        return f"{self._told}/bindings/{path.name}"
+
+    def attach(self, name: str, value: Value) -> str:
+        file = f"{name}-{digest_of(value)[:8]}.md"
+        if file not in self._attached:
+            self._attached.add(file)
+            self._want(self._home / "attachments" / file, lambda: body(value).encode("utf-8", "replace"))
+        return f"{self._told}/attachments/{file}"
+
+    async def settle(self) -> None:
+        while (self._wanted or self._writing) and not self._failed:
+            self._start_writing()
+            if self._writing:
+                await asyncio.wait([self._writing])
+        if self._failed:
+            raise self._failed
+
+    def changed(self) -> None:
+        if self._state_timer is None and not self._failed:
+            loop = asyncio.get_running_loop()
+            self._state_timer = loop.call_later(STATE_EVERY, self._write_state)
+
+    async def close(self) -> None:
+        if self._state_timer:
+            self._state_timer.cancel()
+        self._write_state()
+        try:
+            await self.settle()
+        except StoreFailed:
+            if self._writing:
+                await asyncio.wait([self._writing])
+        finally:
+            self._journal.close()
+
+    def _write_state(self) -> None:
+        self._state_timer = None
+        late, self._late = self._late, {}
+        for path, make in late.items():
+            self._want(path, make)
+        text = self._render()
+        self._want(self._home / "state.md", lambda: text.encode("utf-8", "replace"))
+
+    def _want(self, path: Path, make: Callable[[], bytes]) -> None:
+        self._wanted[path] = make
+        self._start_writing()
+
+    def _start_writing(self) -> None:
+        if self._writing is None and self._wanted and not self._failed:
+            batch, self._wanted = self._wanted, {}
+            self._writing = asyncio.get_running_loop().run_in_executor(None, _write, batch)
+            self._writing.add_done_callback(self._written)
+
+    def _written(self, done: asyncio.Future[None]) -> None:
+        self._writing = None
+        problem = None if done.cancelled() else done.exception()
+        if isinstance(problem, OSError):
+            where = problem.filename or self._home
+            self._fail(
+                StoreFailed(
+                    f"can't write {where}: {problem.strerror or problem}; what was recorded before is kept"
+                )
+            )
+        elif problem is not None:
+            raise problem
+        self._start_writing()
+
+    def _fail(self, failed: StoreFailed) -> None:
+        if self._failed is None:
+            self._failed = failed
+            self.on_failure(failed)
+
+
+def _write(batch: Mapping[Path, Callable[[], bytes]]) -> None:
+    folders = {path.parent for path in batch}
+    for path, make in batch.items():
+        if path.parent.name == "attachments":
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+        put(path, make())
+    sync_folders(folders)
+
+
+def _as_told(directory: Path) -> str:
+    """A run's folder as sessions are told it: relative to the working directory where it lies below."""
+    try:
+        return directory.resolve().relative_to(Path.cwd()).as_posix()
+    except ValueError:
+        return directory.as_posix()
+
+
+def _ignore(failed: StoreFailed) -> None: ...

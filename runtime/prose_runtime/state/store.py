@@ -1,0 +1,50 @@
+"""What a run needs of the place that keeps its state: one protocol, one store per mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from ..errors import StoreFailed
+from ..providers.protocol import JSON
+from ..values import Value
+from .bindings import Binding
+
+
+class Store(Protocol):
+    """Keeps one run. All methods are called on the event loop's thread and return at once, but for the async ones.
+
+    A store that can't write calls `on_failure` once and raises StoreFailed from then on.
+    """
+
+    run_id: str
+    directory: Path | None
+    on_failure: Callable[[StoreFailed], None]
+
+    def record(self, record: Mapping[str, JSON]) -> None:
+        """Append to the journal. Written before the event loop goes on to the next round, not yet durable."""
+
+    async def durable(self) -> None:
+        """Return when every record so far would survive a power cut. Callers that are ready together share the cost."""
+
+    def place(self, name: str, execution_id: int | None, rounds: tuple[int, ...]) -> str:
+        """Where a binding's file is or will be, as a session is told it."""
+
+    def bind(self, binding: Binding, rounds: tuple[int, ...], *, late: bool = False) -> str:
+        """Write a binding's file, soon; a later one for the same place replaces it. Returns its place.
+
+        `late` waits for the next state.md: for values that are computed often and read rarely.
+        """
+
+    def attach(self, name: str, value: Value) -> str:
+        """Write a value that has no file of its own where a session can read it. Returns its place."""
+
+    async def settle(self) -> None:
+        """Return when every file asked for so far is written."""
+
+    def changed(self) -> None:
+        """Something that state.md shows has changed."""
+
+    async def close(self) -> None:
+        """Write what is left, a last state.md among it, and give the run up."""
