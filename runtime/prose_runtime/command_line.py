@@ -57,8 +57,6 @@ def _started(program: Program, options: Options, line: str) -> int:
     outcome = finished.outcome
     if outcome.problem is not None:
         _say(_problem(program, outcome))
-    if outcome.resume_command is not None:
-        _say(f"{outcome.status}; to go on: {outcome.resume_command}")
     try:
         _print(program, options, finished)
     except BrokenPipeError:
@@ -79,18 +77,22 @@ def _print(program: Program, options: Options, finished: Finished) -> None:
 
 
 def _problem(program: Program, outcome: Outcome) -> str:
+    """Why a run did not complete, with the program's line, and what to do next."""
     from .terminal import harmless
 
     problem = outcome.problem
     assert problem is not None
     where = f"{program.name}:{problem.line}" if problem.line is not None else program.name
-    parts = [f"{where}: error: {harmless(problem.message)}"]
+    what = "error" if outcome.status == "failed" else outcome.status
+    parts = [f"{where}: {what}: {harmless(problem.message)}"]
     if excerpt := program.excerpt(problem.line):
         parts.append(harmless(excerpt))
     if outcome.directory is not None:
         parts.append(
             f"the run is kept in {_near(str(outcome.directory))}; its state.md shows how far it came"
         )
+    if outcome.resume_command is not None and outcome.resume_command not in problem.message:
+        parts.append(f"to go on: {outcome.resume_command}")
     return "\n".join(parts)
 
 

@@ -1,15 +1,14 @@
-"""Starting one run in this process: settings out of options, signals, questions to a person, and its outcome."""
+"""Starting one run in this process: settings out of options, questions to a person, and what nobody expected."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,6 @@ from .clock import SystemClock
 from .errors import UsageError
 from .events import Event, RunStarted, Warned
 from .given import environment, given_inputs
-from .listing import Listing
 from .models import Models
 from .options import Options
 from .progress import Progress, make_progress
@@ -52,9 +50,6 @@ def launch(program: Program, options: Options, command: str) -> Finished:
     environ = environment(options.prose_dir, os.environ)
     inputs = given_inputs(options, program.inputs, environ, _read_stdin)
     person = _stdin_is_terminal() and not options.json
-    if not person:
-        leading = Listing.of(program).leading_inputs()
-        _check_leading([name for name in leading if name not in inputs], program.inputs)
     models = Models.chosen(options.models, options.decider, environ)
     provider = make_provider(
         options.provider,
@@ -78,7 +73,7 @@ def launch(program: Program, options: Options, command: str) -> Finished:
         clock=clock,
     )
     try:
-        outcome = asyncio.run(_supervised(program, settings, progress))
+        outcome = asyncio.run(_shown(program, settings, progress))
     except Exception as error:
         raise Crash(_saved(error, place.directory)) from error
     if outcome.status == "completed":
@@ -87,47 +82,15 @@ def launch(program: Program, options: Options, command: str) -> Finished:
     return Finished(outcome, provider.simulated)
 
 
-async def _supervised(program: Program, settings: Settings, progress: Progress) -> Outcome:
-    """The run, with what Ctrl-C and SIGTERM mean: once, finish what runs and start nothing; twice, stop now."""
-    from .run import execute
+async def _shown(program: Program, settings: Settings, progress: Progress) -> Outcome:
+    """The run, with its progress on the terminal."""
+    from .running import execute
 
-    interrupts = Interrupts(settings, progress)
-    loop = asyncio.get_running_loop()
-    handled: list[signal.Signals] = []
-    for number in (signal.SIGINT, signal.SIGTERM):
-        # Not every platform and not every thread can have handlers.
-        with suppress(NotImplementedError, RuntimeError, ValueError):
-            loop.add_signal_handler(number, interrupts.received)
-            handled.append(number)
     progress.open()
     try:
-        running = asyncio.ensure_future(execute(program, settings))
-        interrupts.running = running
-        return await running
+        return await execute(program, settings)
     finally:
         progress.close()
-        for number in handled:
-            loop.remove_signal_handler(number)
-        await settings.sessions.close()
-
-
-class Interrupts:
-    """Counts the signals that arrive, and does what each means."""
-
-    def __init__(self, settings: Settings, progress: Progress) -> None:
-        self.running: asyncio.Future[Outcome] | None = None
-        self._settings = settings
-        self._progress = progress
-        self._count = 0
-
-    def received(self) -> None:
-        self._count += 1
-        if self._count == 1:
-            self._progress.see(
-                Warned("stopping: what runs is finished, nothing new starts (again: stop now)")
-            )
-        elif self.running is not None:
-            self.running.cancel()
 
 
 class _Place:
@@ -139,19 +102,6 @@ class _Place:
     def see(self, event: Event) -> None:
         if isinstance(event, RunStarted):
             self.directory = event.directory
-
-
-def _check_leading(missing: list[str], declared: Mapping[str, str | None]) -> None:
-    if not missing:
-        return
-    lines = []
-    for name in missing:
-        text = declared.get(name)
-        lines.append(f"  --{name} TEXT" + (f"   {' '.join(text.split())}" if text else ""))
-    what = "an input is missing" if len(missing) == 1 else f"{len(missing)} inputs are missing"
-    raise UsageError(
-        "\n".join([f"{what}:", *lines, "(also --input NAME=TEXT, --inputs FILE.json; see --help)"])
-    )
 
 
 def _asker(progress: Progress) -> Callable[[InputWanted], asyncio.Future[str]]:

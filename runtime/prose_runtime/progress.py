@@ -182,7 +182,8 @@ def line_for(event: Event) -> str | None:
             return (
                 f"  decided  {_named(event.step)}: {one_line(event.value.text, 40)}{reason}, {took}"
             )
-        place = f" -> {event.path}" if event.path else ""
+        # The run's folder was named when it started.
+        place = f" -> {'/'.join(event.path.split('/')[-2:])}" if event.path else ""
         return f"  done     {_named(event.step)} in {took}{place}"
     if isinstance(event, StepRetrying):
         wait = f" in {seconds(event.delay)}" if event.delay else ""
