@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from prosec import __version__
 from prosec.analysis import analyse as analyse_meaning
 from prosec.analysis.checks import check_structure
 from prosec.diagnostics import CODES, Diagnostic, Severity
@@ -36,7 +38,7 @@ class Compiled:
 def analyse(source: Source, strict: bool = False, skills: Collection[str] = ()) -> Analysed:
     """Parse and check a program. `skills` are the names of those that are installed on this machine."""
     parsed = parse(source)
-    analysis = analyse_meaning(parsed.program, source)
+    analysis = analyse_meaning(parsed.program)
     found = [
         *parsed.diagnostics,
         *check_structure(parsed.program, source, skills),
@@ -56,7 +58,8 @@ def compile(
     # Imported here: libcst, jinja2 and black take several times as long to load as a check takes to run.
     from prosec.emit import emit
 
-    text = emit(analysed.program, analysed.analysis, source, annotate=annotate)
+    file = PurePath(source.path).name
+    text = emit(analysed.program, analysed.analysis, source, file=file, version=__version__, annotate=annotate)
     return Compiled(text, diagnostics)
 
 

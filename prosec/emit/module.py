@@ -1,0 +1,328 @@
+"""The finished module: definitions, main, the footer; checked, formatted, and mapped back to source lines."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+
+from prosec.analysis.model import Analysis, Scope
+from prosec.emit import literals as py
+from prosec.emit.comments import Comments, safe
+from prosec.emit.expressions import Kind, Out
+from prosec.emit.naming import RUNTIME_NAMES, Names
+from prosec.emit.sessions import agent_arguments
+from prosec.emit.statements import RETURN, Statements, Target, is_fixed
+from prosec.emit.templates import Templates
+from prosec.source import Source
+from prosec.syntax import nodes
+
+_MARK = re.compile(f"{py.LINE}(\\d+){py.LINE}")
+_WIDTH = 76
+
+
+class ModuleError(Exception):
+    """The emitted module is not what it must be: a defect of prosec, never of a program."""
+
+
+class Module:
+    """Emits one program."""
+
+    def __init__(self, program: nodes.Program, analysis: Analysis, source: Source, annotate: bool) -> None:
+        self.program = program
+        self.analysis = analysis
+        self.source = source
+        self.names = Names(analysis)
+        self.templates = Templates()
+        self.comments = Comments(program, source)
+        self.emit = Statements(analysis, self.names, source, self.templates, self.comments, annotate)
+
+    def text(self, file: str, version: str, runtime: str) -> str:
+        """The script, formatted, with its footer."""
+        import black
+
+        definitions = [self._definition(item) for item in self._definitions()]
+        body = self.emit.suite(self.program.statements, self.program)
+        inputs, outputs = self._inputs(), self._outputs()
+        used = self.emit.used | {"Program", "Run"}
+        if any("Value" in definition for definition in definitions) and self.analysis.blocks:
+            used.add("Value")
+        digest = hashlib.sha256(self.source.text.encode("utf-8", "surrogatepass")).hexdigest()
+        marked = self.templates.render(
+            "module",
+            version=version,
+            file=_visible(file),
+            sha256=digest,
+            runtime=runtime,
+            docstring=self._docstring(self.comments.opening) or py.code(py.string(_visible(file) + ".")),
+            imports=[name for name in RUNTIME_NAMES if name in used],
+            path=py.code(py.string(file)),
+            inputs=inputs,
+            outputs=outputs,
+            definitions=definitions,
+            body=body,
+            source='""',
+            lines='""',
+            statements='""',
+        )
+        lines = [int(number) for number in _MARK.findall(marked)]
+        plain = _MARK.sub("", marked).replace(py.BREAK, "\n") + "\n"
+        formatted = black.format_str(plain, mode=black.Mode())
+        return self._with_footer(formatted, lines)
+
+    # --- definitions --------------------------------------------------------------------------------------------
+
+    def _definitions(self) -> Iterator[nodes.Agent | nodes.Block]:
+        stack: list[nodes.Node] = [self.program]
+        found: list[nodes.Agent | nodes.Block] = []
+        while stack:
+            node = stack.pop()
+            if isinstance(node, nodes.Agent | nodes.Block):
+                found.append(node)
+            stack.extend(reversed(list(nodes.children(node))))
+        yield from found
+
+    def _definition(self, node: nodes.Agent | nodes.Block) -> str:
+        comments = self.comments.above.get(node, [])
+        if isinstance(node, nodes.Agent):
+            self.emit.unit = None
+            agent = py.code(agent_arguments(self.emit, node))
+            self.emit.unit = self.analysis.main
+            return self.templates.render(
+                "agent", comments=[safe(c) for c in comments], name=self.names.agents[node.name.text], agent=agent
+            )
+        return self._block(node, comments)
+
+    def _block(self, node: nodes.Block, comments: Sequence[str]) -> str:
+        scope = self.analysis.blocks[node.name.text]
+        self.emit.unit = self.analysis.units[node]
+        parameters = [variable.python for variable in scope.parameters]
+        options = [py.code(py.string(node.name.text))]
+        if node.max_depth is not None:
+            options.append(f"max_depth={py.code(py.number(node.max_depth.value))}")
+        if any(variable.python != variable.name for variable in scope.parameters):
+            names = py.listing([py.string(variable.name) for variable in scope.parameters])
+            options.append(f"parameters={py.code(names)}")
+        body = self._block_body(node, scope)
+        self.emit.unit = self.analysis.main
+        self.emit.used.add("Value")
+        return self.templates.render(
+            "block",
+            options=", ".join(options),
+            name=self.names.blocks[node.name.text],
+            parameters=["run: Run", *(f"{name}: Value" for name in parameters)],
+            docstring=self._docstring(comments),
+            body=body,
+        )
+
+    def _block_body(self, node: nodes.Block, scope: Scope) -> str:
+        """A block returns its named outputs' values, or the value of its last statement."""
+        statements = node.body.statements
+        told = self.emit._items([v for v in scope.parameters if len(v.writes) > 1 and not v.forced], "")
+        if not scope.outputs_named:
+            return told + self.emit.suite(statements, node.body, RETURN)
+        last = statements[-1] if statements else None
+        if len(scope.outputs_named) == 1 and isinstance(last, nodes.Output) and last.name is not None:
+            return self.emit.suite(statements, node.body, RETURN)
+        body = self.emit.suite(statements, node.body)
+        outputs = self._outputs_of(node)
+        return body if isinstance(last, nodes.Return | nodes.Throw) else body + "\n" + outputs
+
+    def _outputs_of(self, node: nodes.Block) -> str:
+        self.emit.unit = self.analysis.units[node]
+        outputs = self.emit.outputs()
+        return self.emit.bind(Target("return"), outputs or Out(py.name("None"), Kind.LITERAL))
+
+    def _docstring(self, comments: Sequence[str]) -> str:
+        """Comments as a docstring literal; empty when they say nothing."""
+        lines = [safe(text).removeprefix("#").removeprefix(" ").rstrip() for text in comments]
+        text = "\n".join(lines).strip()
+        if not text.strip("#=-*_ \n"):
+            return ""
+        return py.code(py.docstring(text))
+
+    # --- declarations -------------------------------------------------------------------------------------------
+
+    def _inputs(self) -> list[str]:
+        found: dict[str, str] = {}
+        for node in _root_nodes(self.program):
+            if isinstance(node, nodes.Input) and node.name is not None:
+                arguments = [py.string(node.name.text)]
+                text = node.description
+                if isinstance(text, nodes.Text) and text.plain and is_fixed(text, self.analysis):
+                    arguments.append(py.string(text.plain, multiline=text.triple))
+                found.setdefault(node.name.text, ", ".join(py.code(argument) for argument in arguments))
+        return list(found.values())
+
+    def _outputs(self) -> list[str]:
+        names = [
+            node.name.text
+            for node in _root_nodes(self.program)
+            if isinstance(node, nodes.Output) and node.name is not None
+        ]
+        return [py.code(py.string(name)) for name in dict.fromkeys(names)]
+
+    # --- the footer ---------------------------------------------------------------------------------------------
+
+    def _with_footer(self, formatted: str, source_lines: list[int]) -> str:
+        """Put the source and the line maps into the formatted script."""
+        tree = _parsed(formatted)
+        blocks = set(self.names.blocks.values())
+        calls = list(_marked_calls(tree, blocks))
+        if len(calls) != len(source_lines):
+            raise ModuleError(f"{len(calls)} calls in the script, {len(source_lines)} in the program")
+        lines = [f"{line}:{source}" for line, source in zip(calls, source_lines, strict=True)]
+        statements = [f"{first}-{last}:{kind}" for first, last, kind in _listed(self.program, self.source)]
+        head, _, _ = formatted.rpartition("program.source(")
+        text = self.source.text
+        if getattr(self.source, "bom", False):
+            text = "\ufeff" + text
+        # Built in black's own form: an argument a line, and long strings in pieces that a diff can show.
+        footer = (
+            "program.source(\n    "
+            + py.code(py.string(text, multiline=True)).replace(py.BREAK, "\n")
+            + ",\n    lines="
+            + _pieces(lines)
+            + ",\n    statements="
+            + _pieces(statements)
+            + ',\n)\n\nif __name__ == "__main__":\n    program.cli()\n'
+        )
+        script = head + footer
+        compile(script, "<emitted>", "exec", dont_inherit=True)
+        return script
+
+
+def _visible(text: str) -> str:
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _parsed(text: str) -> ast.Module:
+    try:
+        return ast.parse(text)
+    except SyntaxError as error:
+        raise ModuleError(f"the script is not Python: {error}") from error
+
+
+_UNMARKED = {"let", "const", "assign", "output", "item", "bound", "filled", "outputs", "branch", "latest"}
+
+
+def _marked_calls(tree: ast.Module, blocks: set[str]) -> Iterator[int]:
+    """The lines of the calls that carried a mark, in the order of the text."""
+    found: list[tuple[int, int, int]] = []
+    stack: list[ast.AST] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Call):
+            function = node.func
+            if isinstance(function, ast.Attribute):
+                base = function.value
+                if isinstance(base, ast.Name) and base.id == "run" and function.attr not in _UNMARKED:
+                    found.append((function.lineno, base.col_offset, node.lineno))
+            elif isinstance(function, ast.Name) and function.id in blocks:
+                found.append((function.lineno, function.col_offset, node.lineno))
+        stack.extend(ast.iter_child_nodes(node))
+    for _, _, line in sorted(found):
+        yield line
+
+
+def _pieces(items: list[str]) -> str:
+    """A space-separated string as adjacent literals of readable length."""
+    pieces: list[str] = []
+    current = ""
+    for item in items:
+        if current and len(current) + len(item) + 1 > _WIDTH:
+            pieces.append(current + " ")
+            current = ""
+        current = f"{current} {item}" if current else item
+    pieces.append(current)
+    if len(pieces) == 1:
+        return py.code(py.string(pieces[0]))
+    return "\n    ".join(py.code(py.string(piece)) for piece in pieces)
+
+
+def _root_nodes(program: nodes.Program) -> Iterator[nodes.Node]:
+    """The nodes of the root's own statements, in written order."""
+    stack: list[nodes.Node] = [program]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, nodes.Block):
+            continue
+        yield node
+        stack.extend(reversed(list(nodes.children(node))))
+
+
+_KINDS: dict[type[nodes.Node], str] = {
+    nodes.Use: "use",
+    nodes.ImportSkill: "import",
+    nodes.Input: "input",
+    nodes.Output: "output",
+    nodes.Agent: "agent",
+    nodes.Block: "block",
+    nodes.Session: "session",
+    nodes.Resume: "resume",
+    nodes.Assign: "assign",
+    nodes.DoBlock: "do",
+    nodes.DoCall: "do",
+    nodes.Parallel: "parallel",
+    nodes.Branch: "branch",
+    nodes.Repeat: "repeat",
+    nodes.For: "for",
+    nodes.Loop: "loop",
+    nodes.Try: "try",
+    nodes.Catch: "catch",
+    nodes.Throw: "throw",
+    nodes.Choice: "choice",
+    nodes.Option: "option",
+    nodes.If: "if",
+    nodes.Call: "call",
+    nodes.Pipeline: "pipeline",
+    nodes.Arrow: "arrow",
+    nodes.Return: "return",
+    nodes.Break: "break",
+    nodes.Continue: "continue",
+    nodes.Assert: "assert",
+}
+
+
+def _listed(program: nodes.Program, source: Source) -> Iterator[tuple[int, int, str]]:
+    """Every statement and clause with its lines and kind, in written order."""
+    found: list[tuple[int, int, int, str]] = []
+
+    def add(node: nodes.Node, kind: str) -> None:
+        last = max(node.span.start, node.span.end - 1)
+        found.append((node.span.start, source.line_of(node.span.start), source.line_of(last), kind))
+
+    def statement(node: nodes.Node) -> None:
+        if isinstance(node, nodes.Let):
+            add(node, node.keyword)
+        elif type(node) in _KINDS:
+            add(node, _KINDS[type(node)])
+        if isinstance(node, nodes.If):
+            for clause in node.clauses[1:]:
+                add(clause, "elif")
+            if node.otherwise is not None:
+                add(node.otherwise, "else")
+        if isinstance(node, nodes.Try) and node.final is not None:
+            add(node.final, "finally")
+        inside(node)
+
+    def inside(node: nodes.Node) -> None:
+        for child in nodes.children(node):
+            if isinstance(child, nodes.Suite):
+                for item in child.statements:
+                    statement(item)
+            elif isinstance(child, nodes.Branch | nodes.Catch | nodes.Option):
+                statement(child)
+            elif isinstance(child, nodes.Try | nodes.Parallel | nodes.DoBlock | nodes.Pipeline | nodes.Arrow):
+                if not isinstance(node, nodes.Branch):
+                    inside(child)
+                else:
+                    statement(child)
+            elif isinstance(child, nodes.Clause | nodes.Stage):
+                inside(child)
+
+    for item in program.statements:
+        statement(item)
+    for _, first, last, kind in sorted(found, key=lambda entry: entry[0]):
+        yield first, last, kind
