@@ -55,7 +55,10 @@ class Expectation:
             self.names(found.code)
             and self.covers(found.span, source)
             and self.text.lower() in said(found).lower()
-            and (not self.related or any(start(r.span, source) == self.related for r in found.related))
+            and (
+                not self.related
+                or any(start(r.span, source) == self.related for r in found.related)
+            )
         )
 
     def names(self, code: str) -> bool:
@@ -87,7 +90,9 @@ class Case:
         assert line, f"{path.name} has no line '# output'"
         flags = re.match(r"# flags: (.*)\n", text)
         names = frozenset(flags[1].split()) if flags else frozenset()
-        assert names <= {"--strict", "crlf", "escapes", "no-final-newline"}, f"{path.name}: unknown flag"
+        assert names <= {"--strict", "crlf", "escapes", "no-final-newline"}, (
+            f"{path.name}: unknown flag"
+        )
         if "escapes" in names:
             text = text.replace("\\t", "\t")
         if "no-final-newline" in names:
@@ -148,7 +153,9 @@ def test_case(path: Path) -> None:
             pytrace=False,
         )
     for diagnostic in found:
-        assert diagnostic.raised == (strict and CODES[diagnostic.code].strict), shown(diagnostic, source)
+        assert diagnostic.raised == (strict and CODES[diagnostic.code].strict), shown(
+            diagnostic, source
+        )
 
 
 def test_every_code_has_a_case_that_reports_it_and_one_that_does_not() -> None:
