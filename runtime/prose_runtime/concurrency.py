@@ -267,5 +267,7 @@ def _lifted(work: Callable[[], Awaitable[Liftable]]) -> Callable[[], Coroutine[A
 
 def named_branches(positional: Sequence[Branch | Work], named: Mapping[str, Work]) -> list[Branch]:
     """The branches of a call in written order."""
-    branches = [b if isinstance(b, Branch) else Branch(None, b) for b in positional]
-    return [*branches, *(Branch(name, work) for name, work in named.items())]
+    written = [b if isinstance(b, Branch) else Branch(None, b) for b in positional]
+    written += [Branch(name, work) for name, work in named.items()]
+    # A branch that is called _branch_i in its own place i has no name of its own.
+    return [Branch(None, b.work) if b.name == f"_branch_{i}" else b for i, b in enumerate(written)]

@@ -73,7 +73,7 @@ def turn(value: Value, shape: Shape) -> Value | None:
 def turn_text(text: str, shape: Shape) -> Value | None:
     """`text` in `shape`, or None where the shared rules can't turn it."""
     if shape.kind == "number":
-        number = number_in(text[:400].strip().strip("*`\"'").rstrip(".")) if len(text) < 400 else None
+        number = number_in(text.lstrip(" \t\r\n*`\"'").rstrip(" \t\r\n*`\"'.")) if len(text) < 400 else None
         return None if number is None else Value(number)
     if shape.kind == "boolean":
         truth = truth_in(text)
@@ -103,7 +103,8 @@ def _no_constant(text: str) -> NoReturn:
 
 
 _DECODER: Final = json.JSONDecoder(strict=False, parse_constant=_no_constant)
-_START: Final = re.compile(r'[\[{](?=\s*["\[{\-\dtfn\]}])')
+_START: Final = re.compile(r'\[(?=\s*(?:["\[{\]]|-?\d|true|false|null))|\{(?=\s*["}])')
+_REACH: Final = 50_000
 _FENCE: Final = re.compile(r"^[ \t]*(```+|~~~+)[^\n]*$", re.MULTILINE)
 
 
@@ -143,12 +144,14 @@ def _inside(text: str) -> list[Value]:
     position = 0
     while budget > 0 and (match := _START.search(text, position)):
         start = match.start()
+        if start > _REACH:
+            # json counts lines from the text's beginning for every error; so the beginning is kept near.
+            text, start = text[start:], 0
         try:
-            data, end = _DECODER.raw_decode(text, start)
+            data, position = _DECODER.raw_decode(text, start)
             found.append(Value(data))
-            position = end
         except json.JSONDecodeError as error:
-            budget -= max(error.pos - start, 0) + 20
+            budget -= max(error.pos - start, 0) + 40
             position = start + 1
         except (ValueError, RecursionError, BadValue):
             budget -= len(text) // 8 + 1_000
