@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from prosec import __version__
+
 if TYPE_CHECKING:
     from prosec.compiler import Compiled
     from prosec.diagnostics import Diagnostic
@@ -34,7 +36,7 @@ _PASSED_ON = {
 
 
 @click.group(epilog=_EXIT_CODES)
-@click.version_option(package_name="prosec", message="prosec %(version)s")
+@click.version_option(__version__, prog_name="prosec", message="%(prog)s %(version)s")
 def commands() -> None:
     """Compile OpenProse workflows (.prose) to standalone, readable Python."""
 

@@ -103,7 +103,6 @@ CASES: dict[str, tuple[str, list[tuple[str, str]]]] = {
         "    network: allow\n    execute: prompt",
         [],
     ),
-    "permissions on one line": ("agent a:\n  permissions: deny", [("E015", "deny")]),
     "permission type": ("agent a:\n  permissions:\n    reed: allow", [("W008", "reed")]),
     "permission value": ("agent a:\n  permissions:\n    read: alow", [("W009", "alow")]),
     "bash patterns": ('agent a:\n  permissions:\n    bash: ["ls"]', [("W009", '["ls"]')]),

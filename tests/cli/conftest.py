@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 from invoking import HEADER, Prosec, Result
 
+from prosec.analysis import Analysis
 from prosec.cli import main
+from prosec.source import Source
+from prosec.syntax import nodes
 
 
 @pytest.fixture(autouse=True)
@@ -51,12 +54,17 @@ def prosec(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -
 def emission(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scripts that consist of their header and the source as comments."""
 
-    def emit(program: object, analysis: object, source: object, *, annotate: bool = False) -> str:
-        from prosec.source import Source
-
-        assert isinstance(source, Source)
+    def emit(
+        program: nodes.Program,
+        analysis: Analysis,
+        source: Source,
+        *,
+        file: str,
+        version: str,
+        annotate: bool,
+    ) -> str:
         body = "".join(f"# {line}\n" for line in source.text.splitlines())
         note = "# annotated\n" if annotate else ""
-        return HEADER.format(name=Path(source.path).name) + note + body
+        return HEADER.format(name=file) + note + body
 
-    monkeypatch.setattr("prosec.emit.emit", emit, raising=False)
+    monkeypatch.setattr("prosec.emit.emit", emit)

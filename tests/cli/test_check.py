@@ -166,7 +166,7 @@ def command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
 
 def test_a_locale_that_is_not_utf8_spoils_nothing(here: Path) -> None:
     program = here / "ä.prose"
-    program.write_text('session "日本"\n  model: ü\n', encoding="utf-8")
+    program.write_text('session "日本"\n  model: gpt\n', encoding="utf-8")
     for locale in ({"LC_ALL": "C"}, {"PYTHONIOENCODING": "ascii"}):
         done = command("check", program.name, PYTHONUTF8="0", PYTHONCOERCECLOCALE="0", **locale)
         assert done.returncode == 1

@@ -14,22 +14,10 @@ VALUES = ("allow", "deny", "prompt")
 
 
 class PermissionChecks(Checks):
-    """E015, E016, W008, W009, and E009 for a rule that is given twice."""
+    """E016, W008, W009, and E009 for a rule that is given twice."""
 
     def rules(self) -> Iterable[Rule]:
-        return (
-            rule(nodes.Property, self.property),
-            rule(nodes.Permissions, self.permissions),
-        )
-
-    def property(self, prop: nodes.Property, place: Place) -> None:
-        if prop.name.text == "permissions" and not isinstance(prop.value, nodes.Permissions):
-            self.findings.report(
-                "E015",
-                "permissions must be a block of rules",
-                prop.value.span,
-                help='write the rules on lines of their own below it, such as read: ["src/**"]',
-            )
+        return (rule(nodes.Permissions, self.permissions),)
 
     def permissions(self, permissions: nodes.Permissions, place: Place) -> None:
         first: dict[str, nodes.PermissionRule] = {}

@@ -1,4 +1,4 @@
-"""Questions to the model, `**...**`: that they ask something, and enough to be answered."""
+"""Questions to the model, `**...**`: that conditions say enough to be judged."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ _LEADING_NAME = re.compile(r"(?:not\s+)?\{?\s*([A-Za-z_][A-Za-z0-9_-]*)")
 
 
 class QuestionChecks(Checks):
-    """E039, W015."""
+    """W015."""
 
     def rules(self) -> Iterable[Rule]:
         self.short: list[nodes.Discretion] = []
         self.declared: set[str] = set()
         return (
-            rule(nodes.Discretion, self.discretion),
             rule(nodes.Clause, self.condition),
             rule(nodes.Loop, self.loop),
             rule(nodes.Assert, self.condition),
@@ -34,15 +33,6 @@ class QuestionChecks(Checks):
             rule(nodes.Repeat, self.repeat),
             rule(nodes.Block, self.block),
         )
-
-    def discretion(self, node: nodes.Discretion, place: Place) -> None:
-        if not node.plain.strip():
-            self.findings.report(
-                "E039",
-                "nothing is asked between these marks",
-                node.span,
-                help="write what the model is to judge: **the draft is ready to publish**",
-            )
 
     def condition(self, node: nodes.Clause | nodes.Assert, place: Place) -> None:
         self._short(node.condition)
@@ -91,12 +81,16 @@ class QuestionChecks(Checks):
         while pending:
             node = pending.pop()
             if isinstance(node, nodes.Discretion):
-                if 0 < len(node.plain.strip()) < SHORTEST_CONDITION:
+                if len(node.plain) < SHORTEST_CONDITION and self._written(node):
                     self.short.append(node)
             elif isinstance(node, nodes.Logical):
                 pending.extend(reversed(node.operands))
             elif isinstance(node, nodes.Unary):
                 pending.append(node.operand)
+
+    def _written(self, node: nodes.Discretion) -> bool:
+        """Whether there is anything between the marks; E039 has spoken where there isn't."""
+        return self.findings.source.slice(node.span).strip("* \t\r\n") != ""
 
     def finish(self) -> None:
         """Short conditions are judged when all names are known: one that speaks of a value is no riddle."""
@@ -105,7 +99,7 @@ class QuestionChecks(Checks):
             if name is None or name[1] not in self.declared:
                 self.findings.report(
                     "W015",
-                    f"this condition has {len(node.plain.strip())} characters",
+                    f"this condition has {len(node.plain)} characters",
                     node.span,
                     label="too short to be judged the same way twice",
                     help="say what has to be true of what: **the draft has no open questions**",

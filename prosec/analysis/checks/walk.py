@@ -103,7 +103,7 @@ def _children(node: nodes.Node) -> list[nodes.Node]:
     for name in _CHILD_FIELDS[type(node)]:
         value = getattr(node, name)
         if value.__class__ is tuple:
-            found.extend(item for item in value if item.__class__ not in _LEAVES)
+            found += [item for item in value if item.__class__ not in _LEAVES]
         elif value is not None and value.__class__ not in _LEAVES:
             found.append(value)
     return found
