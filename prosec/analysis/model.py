@@ -228,13 +228,14 @@ class Read:
 
 @dataclass(slots=True, eq=False)
 class Shape:
-    """How a value is used, gathered from everything that reads it."""
+    """How a value is used, gathered from everything that reads it; `item` is how a list's items are used."""
 
     list: bool = False
     number: bool = False
     boolean: bool = False
     fields: dict[str, None] = field(default_factory=dict)
     whole: bool = False
+    item: Shape | None = None
 
     def add(self, other: Shape) -> bool:
         """Take in the uses of another; tells whether that changed anything."""
@@ -244,7 +245,11 @@ class Shape:
         self.boolean |= other.boolean
         self.whole |= other.whole
         self.fields.update(other.fields)
-        return before != (self.list, self.number, self.boolean, len(self.fields), self.whole)
+        changed = before != (self.list, self.number, self.boolean, len(self.fields), self.whole)
+        if other.item is not None and other.item is not self.item:
+            self.item = self.item or Shape()
+            changed |= self.item.add(other.item)
+        return changed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -257,7 +262,6 @@ class Flow:
 Use: TypeAlias = Shape | Flow
 QuestionKind: TypeAlias = Literal["decide", "until", "while", "keep", "choose", "session"]
 WHOLE = Shape(whole=True)
-LIST = Shape(list=True)
 NUMBER = Shape(number=True)
 BOOLEAN = Shape(boolean=True)
 NOTHING = Shape()

@@ -69,7 +69,7 @@ def _unused(analysis: Analysis) -> None:
     last_told = max([last_told, *asked])
     for scope in [analysis.root, *analysis.blocks.values()]:
         for name, variable in scope.names.items():
-            if variable.reads or variable.forced or name in analysis.exported:
+            if variable.reads or variable.by_name or variable.forced or name in analysis.exported:
                 continue
             if variable.kind not in ("let", "const", "input") or not _declared(variable):
                 continue

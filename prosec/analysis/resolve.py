@@ -401,7 +401,6 @@ class Resolver:
                 found = self._lookup(read, read.unit.scope, quiet=True)
                 variable = read.variable or read.root
                 if variable is not None:
-                    variable.reads.append(read)
                     variable.by_name = True
                 for _, other in self._callers(read.unit.scope, read.name):
                     other.by_name = True

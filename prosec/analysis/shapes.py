@@ -46,6 +46,11 @@ def settle_shapes(walker: Walker) -> None:
             changed |= target.add(scope.shape)
         for target, variable in bound:
             changed |= target.add(variable.shape)
+        for items, variable in walker.item_uses:
+            changed |= items.add(variable.shape)
+        for items, use in walker.item_flows:
+            of_whole = _shape(use).item
+            changed |= of_whole is not None and items.add(of_whole)
         for scope, name, target in walker.parameter_uses:
             if name in scope.names:
                 changed |= target.add(scope.names[name].shape)

@@ -24,7 +24,6 @@ from prosec.analysis.lifting import (
 )
 from prosec.analysis.model import (
     BOOLEAN,
-    LIST,
     NOTHING,
     NUMBER,
     WHOLE,
@@ -77,6 +76,10 @@ class Walker:
         self.parameter_uses: list[tuple[Scope, str, Shape]] = []
         self.result_uses: list[tuple[Scope, Use]] = []
         self.result_flows: list[tuple[Shape, Scope]] = []
+        self.item_uses: list[tuple[Shape, Variable]] = []
+        """How the items of a list are used: as the variable that runs over them is."""
+        self.item_flows: list[tuple[Shape, Use]] = []
+        """How the items of a list are used: as the items of what the list becomes."""
         self.catching = 0
         self.in_step = False
         self.nesting = 0
@@ -365,7 +368,8 @@ class Walker:
         if isinstance(node.index, nodes.Text):
             self.value(node.value, Shape(fields={node.index.plain: None}))
         else:
-            self.value(node.value, LIST if self._numeric(node.index) else WHOLE)
+            items = Shape(list=True, item=use if isinstance(use, Shape) else None)
+            self.value(node.value, items if self._numeric(node.index) else WHOLE)
         self.value(node.index, WHOLE)
 
     def _numeric(self, node: nodes.Expression) -> bool:
@@ -518,17 +522,24 @@ class Walker:
         self._suite(node.body, use, node)
 
     def _pipeline(self, node: nodes.Pipeline, use: Use) -> None:
-        self.value(node.source, LIST)
+        items = Shape()
+        self.value(node.source, Shape(list=True, item=items))
         for stage in node.stages:
             with self._nested(stage), self._away():
                 state = self.certain, self.possible
                 names = stage.names or (nodes.Name(stage.operator.span, "item"),)
                 with self._owned(stage, *((name, "item") for name in names), value=node.source):
+                    self.item_uses.append((items, self.environment[names[-1].text]))
+                    if stage.operator.text == "filter":
+                        body_use: Shape = BOOLEAN
+                    else:
+                        body_use = items = Shape()
                     if isinstance(stage.body, nodes.Discretion):
                         self.question(stage.body, "keep")
                     else:
-                        self._suite(stage.body, BOOLEAN if stage.operator.text == "filter" else WHOLE, stage)
+                        self._suite(stage.body, body_use, stage)
                 self._join(((self.certain, self.possible), state))
+        self.item_flows.append((items, use))
 
     @contextmanager
     def _away(self) -> Iterator[None]:
@@ -766,15 +777,17 @@ class Walker:
             self.analysis.continued.add(node)
 
     def _for(self, node: nodes.For, use: Use) -> None:
-        self.value(node.items, LIST)
+        items = Shape()
+        self.value(node.items, Shape(list=True, item=items))
         if node.concurrent:
-            self._concurrent_for(node)
+            self._concurrent_for(node, items)
             return
         owned = self._owned(node, (node.item, "item"), (node.index, "index"), value=node.items)
         with self._deep(node), self._rounds(node, False), owned:
+            self.item_uses.append((items, self.environment[node.item.text]))
             self._suite(node.body, NOTHING, node)
 
-    def _concurrent_for(self, node: nodes.For) -> None:
+    def _concurrent_for(self, node: nodes.For, items: Shape) -> None:
         def outer(name: str) -> bool:
             variable = self.environment.get(name) or self.scope.names.get(name)
             return variable is not None or (self.scope.block is not None and name in self.analysis.root.names)
@@ -786,6 +799,7 @@ class Walker:
         before = self.certain, self.possible
         self.loop = loop
         with self._away(), self._owned(node, (node.item, "item"), (node.index, "index"), value=node.items):
+            self.item_uses.append((items, self.environment[node.item.text]))
             outer_arm = self.arm
             self.arm = Arm(node, 0, outer_arm)
             with self._nested(node):

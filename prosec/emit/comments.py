@@ -26,8 +26,8 @@ class Comments:
 
     def __init__(self, program: nodes.Program, source: Source) -> None:
         self.source = source
-        self.above: dict[nodes.Node, list[str]] = {}
-        self.end: dict[nodes.Node, list[str]] = {}
+        self.above: dict[nodes.Node, list[nodes.Comment]] = {}
+        self.end: dict[nodes.Node, list[nodes.Comment]] = {}
         self._comments = program.comments
         self._next = 0
         self.opening: list[str] = self._opening(program)
@@ -49,16 +49,60 @@ class Comments:
             self._next += 1
         return lines
 
+    # --- what emission asks ---------------------------------------------------------------------------------------
+
+    def lines_above(self, item: nodes.Node) -> list[str]:
+        """The comments that go above a statement, groups set apart as they were."""
+        return self._spaced(self.above.get(item, []), self.source.line_of(item.span.start))
+
+    def lines_at_end(self, suite: nodes.Node) -> list[str]:
+        """The comments that follow the last statement of a suite."""
+        return self._spaced(self.end.get(suite, []), 0)
+
+    def directly_above(self, item: nodes.Node) -> tuple[list[str], list[str]]:
+        """The comments of a definition: earlier groups, and the group that stands directly above it."""
+        comments = self.above.get(item, [])
+        line = self.source.line_of(item.span.start)
+        first = len(comments)
+        while first and self.source.line_of(comments[first - 1].span.start) >= line:
+            first -= 1
+        inside = comments[first:]
+        last = first
+        while first and self.source.line_of(comments[first - 1].span.start) == line - 1:
+            first -= 1
+            line -= 1
+        return self._spaced([*comments[:first], *inside], 0), [comment.text for comment in comments[first:last]]
+
+    def blank_before(self, item: nodes.Node) -> bool:
+        """Whether an empty line stands before a statement and the comments that belong to it."""
+        comments = self.above.get(item)
+        start = min(item.span.start, comments[0].span.start) if comments else item.span.start
+        line = self.source.line_of(start)
+        return line > 1 and not self.source.line_text(line - 1).strip()
+
+    def _spaced(self, comments: list[nodes.Comment], following: int) -> list[str]:
+        lines: list[str] = []
+        previous = 0
+        for comment in comments:
+            line = self.source.line_of(comment.span.start)
+            if lines and line > previous + 1:
+                lines.append("")
+            lines.append(safe(comment.text))
+            previous = line
+        if lines and following > previous + 1:
+            lines.append("")
+        return lines
+
     # --- attaching ----------------------------------------------------------------------------------------------
 
     def _sequence(self, items: tuple[nodes.Node, ...], owner: nodes.Node, column: int) -> None:
         for item in items:
-            for text in self._take(item.span.start):
-                self.above.setdefault(item, []).append(text)
+            for comment in self._take(item.span.start):
+                self.above.setdefault(item, []).append(comment)
             self._inside(item)
         after = self._line_end(items[-1].span.end) if items else owner.span.start
-        for text in self._take(self._suite_end(after, column)):
-            self.end.setdefault(owner, []).append(text)
+        for comment in self._take(self._suite_end(after, column)):
+            self.end.setdefault(owner, []).append(comment)
 
     def _inside(self, item: nodes.Node) -> None:
         for suite, statements in suites_of(item):
@@ -68,20 +112,20 @@ class Comments:
                 comment = self._comments[self._next]
                 if comment.span.start >= start or comment.own_line:
                     break
-                self.above.setdefault(item, []).append(comment.text)
+                self.above.setdefault(item, []).append(comment)
                 self._next += 1
             self._sequence(statements, suite, self._column(start))
-        for text in self._take(self._line_end(item.span.end)):
-            self.above.setdefault(item, []).append(text)
+        for comment in self._take(self._line_end(item.span.end)):
+            self.above.setdefault(item, []).append(comment)
 
     def _line_end(self, offset: int) -> int:
         end = self.source.text.find("\n", offset)
         return len(self.source.text) if end < 0 else end
 
-    def _take(self, limit: int) -> Iterator[str]:
+    def _take(self, limit: int) -> Iterator[nodes.Comment]:
         """The comments that start before an offset, and are not attached yet."""
         while self._next < len(self._comments) and self._comments[self._next].span.start < limit:
-            yield self._comments[self._next].text
+            yield self._comments[self._next]
             self._next += 1
 
     def _suite_end(self, after: int, column: int) -> int:

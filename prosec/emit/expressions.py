@@ -347,13 +347,17 @@ class Expressions:
 
     def shape(self, shape: Shape) -> cst.BaseExpression | None:
         if shape.list:
-            return py.name("list")
+            of_objects = shape.item is not None and shape.item.fields and not shape.item.list
+            return py.listing([self._fields(shape.item)]) if of_objects and shape.item else py.name("list")
         if shape.fields:
-            self.used.add("Fields")
-            only = [] if shape.whole else [("only", py.name("True"))]
-            return py.call(py.name("Fields"), [py.string(name) for name in shape.fields], only)
+            return self._fields(shape)
         if shape.boolean:
             return py.name("bool")
         if shape.number:
             return py.name("float")
         return None
+
+    def _fields(self, shape: Shape) -> cst.Call:
+        self.used.add("Fields")
+        only = [] if shape.whole else [("only", py.name("True"))]
+        return py.call(py.name("Fields"), [py.string(name) for name in shape.fields], only)

@@ -84,17 +84,17 @@ class Module:
         yield from found
 
     def _definition(self, node: nodes.Agent | nodes.Block) -> str:
-        comments = self.comments.above.get(node, [])
+        earlier, own = self.comments.directly_above(node)
         if isinstance(node, nodes.Agent):
             self.emit.unit = None
             agent = py.code(agent_arguments(self.emit, node))
             self.emit.unit = self.analysis.main
             return self.templates.render(
-                "agent", comments=[safe(c) for c in comments], name=self.names.agents[node.name.text], agent=agent
+                "agent", comments=[*earlier, *([""] if earlier and own else []), *(safe(text) for text in own)], name=self.names.agents[node.name.text], agent=agent
             )
-        return self._block(node, comments)
+        return self._block(node, earlier, own)
 
-    def _block(self, node: nodes.Block, comments: Sequence[str]) -> str:
+    def _block(self, node: nodes.Block, earlier: Sequence[str], comments: Sequence[str]) -> str:
         scope = self.analysis.blocks[node.name.text]
         self.emit.unit = self.analysis.units[node]
         parameters = [variable.python for variable in scope.parameters]
@@ -109,6 +109,7 @@ class Module:
         self.emit.used.add("Value")
         return self.templates.render(
             "block",
+            comments=earlier,
             options=", ".join(options),
             name=self.names.blocks[node.name.text],
             parameters=["run: Run", *(f"{name}: Value" for name in parameters)],
@@ -137,8 +138,13 @@ class Module:
     def _docstring(self, comments: Sequence[str]) -> str:
         """Comments as a docstring literal; empty when they say nothing."""
         lines = [safe(text).removeprefix("#").removeprefix(" ").rstrip() for text in comments]
+        # Lines of `====` frame a title in a comment; a docstring's first line is the title.
+        while lines and not lines[0].strip("#=-*_~ "):
+            lines.pop(0)
+        while lines and not lines[-1].strip("#=-*_~ "):
+            lines.pop()
         text = "\n".join(lines).strip()
-        if not text.strip("#=-*_ \n"):
+        if not text:
             return ""
         return py.code(py.docstring(text))
 

@@ -77,14 +77,14 @@ class Statements(Expressions):
             last = item is emitted[-1]
             self.before = []
             text = self.statement(item, target if last else None)
-            if lines and self._blank_before(item):
+            if lines and self.comments.blank_before(item):
                 lines.append("")
             lines.extend(self._above(item))
             lines.extend(self.before)
             if text:
                 lines.append(text)
         self.before = outer
-        lines.extend(safe(text) for text in self.comments.end.get(owner, ()))
+        lines.extend(self.comments.lines_at_end(owner))
         if target is not None and not emitted:
             lines.append(self.bind(target, Out(py.name("None"), Kind.LITERAL)))
         if not any(line and not line.startswith("#") for line in lines):
@@ -92,7 +92,7 @@ class Statements(Expressions):
         return "\n".join(lines)
 
     def _above(self, item: nodes.Node) -> list[str]:
-        lines = [safe(text) for text in self.comments.above.get(item, ())]
+        lines = self.comments.lines_above(item)
         if self.annotate:
             lines.extend(self._annotation(item))
         return lines
@@ -107,27 +107,6 @@ class Statements(Expressions):
         elif isinstance(item, nodes.Parallel | nodes.Choice | nodes.If | nodes.Try | nodes.Pipeline):
             last = first
         return [safe(f"# {line}: {self.source.line_text(line)}") for line in range(first, last + 1)]
-
-    def _blank_before(self, item: nodes.Node) -> bool:
-        text = self.source.text
-        start = item.span.start
-        for _ in range(2):
-            start = text.rfind("\n", 0, start)
-            if start < 0:
-                return False
-            line = text[text.rfind("\n", 0, start) + 1 : start].strip()
-            if not line:
-                return True
-            if not line.startswith("#"):
-                return False
-            while line.startswith("#"):
-                previous = text.rfind("\n", 0, start)
-                if previous < 0:
-                    return False
-                start = previous
-                line = text[text.rfind("\n", 0, start) + 1 : start].strip()
-            return not line
-        return False
 
     def statement(self, node: nodes.Node, target: Target | None) -> str:
         """One statement as Python code; `target` takes its value."""
@@ -352,7 +331,7 @@ class Statements(Expressions):
                 shown = name or f"_branch_{position}"
                 step = self.run_call("branch", None, [py.string(shown), step])
                 name = ""
-            above = [safe(text) for text in self.comments.above.get(branch, ())]
+            above = [line for line in self.comments.lines_above(branch) if line]
             branches.append({"name": name, "step": py.code(step), "comments": above})
         return self.templates.render(
             "parallel",
