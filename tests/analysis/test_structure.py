@@ -118,6 +118,7 @@ CASES: dict[str, tuple[str, list[tuple[str, str]]]] = {
     "imported skill": ('import "s" from "./s"\nagent a:\n  skills: ["s"]', []),
     "skill of a program": ('use "x/s"\nagent a:\n  skills: ["s"]', []),
     "skill that is not text": ("agent a:\n  skills: [s]", [("E014", "s")]),
+    "skills on lines": ('import "s" from "./s"\nagent a:\n  skills:\n    - s\n    - "s"', []),
     "one skill": ('agent a:\n  skills: "s"', [("E013", '"s"')]),
     "no skills": ("agent a:\n  skills: []", [("W010", "[]")]),
     # --- parallel
@@ -130,6 +131,15 @@ CASES: dict[str, tuple[str, list[tuple[str, str]]]] = {
     ),
     "join strategy": ('parallel ("fist"):\n  session "a"', [("E034", '"fist"')]),
     "on-fail": ('parallel (on-fail: "collect"):\n  session "a"', [("E035", '"collect"')]),
+    "modifier": ('parallel (on-fial: "ignore"):\n  session "a"', [("E005", "on-fial")]),
+    "named strategy": (
+        'parallel (strategy: "any"):\n  session "a"',
+        [("E034", 'strategy: "any"')],
+    ),
+    "all modifiers wrong": (
+        'parallel ("quick", on-fail: "panic", count: 0):\n  session "a"',
+        [("E035", '"panic"'), ("E034", '"quick"'), ("E036", "0")],
+    ),
     "count of zero": ('parallel ("any", count: 0):\n  session "a"', [("E036", "0")]),
     "count alone": ('parallel (count: 1):\n  session "a"', [("E036", "count: 1")]),
     "count of first": ('parallel ("first", count: 1):\n  session "a"', [("E036", "count: 1")]),

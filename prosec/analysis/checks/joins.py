@@ -13,6 +13,7 @@ from prosec.analysis.checks.findings import (
 )
 from prosec.analysis.checks.walk import Checks, Place, Rule, rule
 from prosec.diagnostics import Related
+from prosec.source import Span
 from prosec.syntax import nodes
 
 STRATEGIES = ("all", "first", "any")
@@ -21,7 +22,7 @@ _MODIFIERS = ("strategy", "on-fail", "count")
 
 
 class JoinChecks(Checks):
-    """E034, E035, E036, W022, and E009 and W005 for modifiers."""
+    """E034, E035, E036, W022, and E005, E009 and W005 for modifiers."""
 
     def rules(self) -> Iterable[Rule]:
         return (rule(nodes.Parallel, self.parallel), rule(nodes.For, self.rounds))
@@ -31,13 +32,13 @@ class JoinChecks(Checks):
         strategy = given.get("strategy")
         if strategy is not None and word_of(strategy.value) not in STRATEGIES:
             self._not_one_of("E034", "join strategy", strategy, STRATEGIES)
-            strategy = None
-            given.pop("count", None)
+            joined_by = None
+        else:
+            joined_by = word_of(strategy.value) if strategy is not None else "all"
         count = given.get("count")
         if count is None:
             return
-        joined_by = word_of(strategy.value) if strategy is not None else "all"
-        if joined_by != "any":
+        if joined_by in ("all", "first"):
             self.findings.report(
                 "E036",
                 f'a count has no meaning under "{joined_by}"',
@@ -93,14 +94,25 @@ class JoinChecks(Checks):
         for modifier in modifiers:
             if modifier.name not in _MODIFIERS:
                 near = closest(modifier.name, _MODIFIERS[1:])
+                name = Span(modifier.span.start, modifier.span.start + len(modifier.name))
                 self.findings.report(
-                    "W005",
+                    "E005",
                     f"unknown modifier '{modifier.name}'",
-                    modifier.span,
-                    label="ignored",
+                    name,
                     help=f"did you mean '{near}'?"
                     if near
                     else 'write a strategy in quotes, on-fail: "..." or count: N',
+                    fix=replacement(name, near) if near else None,
+                )
+                continue
+            if modifier.name == "strategy" and modifier.span.start != modifier.value.span.start:
+                plain = self.findings.source.slice(modifier.value.span)
+                self.findings.report(
+                    "E034",
+                    "a join strategy is written without a name",
+                    modifier.span,
+                    help=f"write ({plain})",
+                    fix=replacement(modifier.span, plain),
                 )
                 continue
             first = given.setdefault(modifier.name, modifier)

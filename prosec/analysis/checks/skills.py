@@ -27,7 +27,11 @@ class SkillChecks(Checks):
                     "W010", "this list of skills is empty", value.span, help="remove the line"
                 )
             for item in value.items:
-                self._skill(item)
+                if value.dashed and isinstance(item, nodes.Ref):
+                    # Lists of lines are written as in YAML, where a bare word is a string.
+                    self.wanted.append((item.name, item.span))
+                else:
+                    self._skill(item)
             return
         meant: str | None = None
         if isinstance(value, nodes.Text):
