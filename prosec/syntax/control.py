@@ -6,7 +6,7 @@ from prosec.diagnostics import Edit, Fix
 from prosec.source import Span
 from prosec.syntax import nodes as n
 from prosec.syntax import tokens as t
-from prosec.syntax.cursor import Failure
+from prosec.syntax.cursor import SUITE_DEPTH, Failure
 from prosec.syntax.steps import StepParser
 
 _COUNTERS = frozenset({"i", "j", "k", "idx", "index"})
@@ -45,7 +45,7 @@ class ControlParser(StepParser):
             self.go_into_body(at)
             self.branch_number = 0
             branches = self.branches(self.column_at(at))
-            self.depth -= 3
+            self.depth -= SUITE_DEPTH
         else:
             self.suite(first)
             branches = []
@@ -366,8 +366,10 @@ class ControlParser(StepParser):
         if self.kinds[at] is t.NEWLINE and self.column_at(at) > self.column:
             self.no_brackets(at)
             self.go_into_body(at)
+            refused, self.refused_in_choice = self.refused_in_choice, False
             options = self.lines(self.column_at(at), self.option, self.lost_option)
-            self.depth -= 3
+            self.refused_in_choice = refused
+            self.depth -= SUITE_DEPTH
         elif self.kinds[at] not in t.LINE_ENDS:
             raise self.unexpected("the end of the line", 'write each `option "label":` below, indented')
         if not options and len(self.diagnostics) == lost:
@@ -380,6 +382,8 @@ class ControlParser(StepParser):
             return n.Choice(self.span_from(self.starts[first]), criterion, ())
         return n.Choice(self.span_from(self.starts[first]), criterion, tuple(options))
 
+    refused_in_choice = False
+
     def option(self) -> n.Option:
         first = self.at
         if self.texts[first] == "else" and self.kinds[first] is t.NAME:
@@ -387,6 +391,9 @@ class ControlParser(StepParser):
                 "E045", "a choice has no `else`", self.here(), 'write an option for it: `option "something else":`'
             )
         if not self.word("option"):
+            if self.refused_in_choice:
+                raise Failure(None)
+            self.refused_in_choice = True
             raise self.unexpected("`option`", 'a choice holds only `option "label":` and statements below each')
         if self.kinds[self.at] not in _STRINGS:
             raise self.unexpected("a label in quotes", 'write `option "label":`')

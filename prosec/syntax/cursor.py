@@ -16,12 +16,13 @@ from prosec.syntax import nodes as n
 from prosec.syntax import tokens as t
 from prosec.syntax.tokens import Tokens
 
-MAX_DEPTH = 200
-"""How deep the tree may become in all; a suite counts three, since If, Clause and Suite nest."""
+MAX_DEPTH = 150
+"""How deep the tree may become, so that whoever walks it may take five frames for each level."""
 MAX_HEIGHT = 100
 """How deep one operator expression may become, chains such as `a + b + c` included."""
 
 SUITE_DEPTH = 3
+"""What a suite counts, since If, Clause and Suite nest."""
 
 T = TypeVar("T")
 
@@ -104,6 +105,8 @@ class Cursor:
         if self.kinds[self.at] == operator:
             self.at += 1
             return
+        if operator == ":" and self.kinds[self.at] is t.NEWLINE:
+            fix = Fix("add the colon", (Edit(self.here(), ":"),), safe=True)
         raise self.unexpected(f"`{operator}` {purpose}", help, fix)
 
     def declared_name(self, what: str, help: str | None = None) -> n.Name:
@@ -115,7 +118,7 @@ class Cursor:
                 text = self.source.text[self.starts[at] + 1 : self.ends[at] - 1]
                 if text.isidentifier() and text.isascii():
                     fix = Fix("remove the quotes", (Edit(self.tokens.span(at), text),), safe=True)
-                    raise self.fail("E005", f"{what} is a plain name, without quotes", self.here(), f"write {text}", fix)
+                    raise self.fail("E005", f"{what} is a plain name, without quotes", self.here(), f"write `{text}`", fix)
             raise self.unexpected(what, help)
         self.at = at + 1
         name = n.Name(Span(self.starts[at], self.ends[at]), self.texts[at])
@@ -225,6 +228,9 @@ class Cursor:
             )
         if before is t.TRIPLE and kind is t.NAME and text not in foreign.AFTER_A_VALUE:
             return self.quotes_inside_quotes(at - 1)
+        if kind is t.NAME and text == "not" and self.texts[at + 1] == "in":
+            whole = Span(span.start, self.ends[at + 1])
+            return self.fail("E005", "there is no `not in`", whole, "write `not x in items`")
         hint = foreign.MARKS.get(text)
         if hint is not None and kind is not t.NAME:
             code, message, marks_help, replacement = hint
@@ -300,6 +306,7 @@ class Cursor:
                     and kind is not t.END
                     and not (kind is t.FOLD and self.column_at(self.at) < floor)
                 ):
+                    parsed.pop()
                     raise self.not_the_end()
             except Failure as failure:
                 self.stage_body = self.asking = False

@@ -13,7 +13,7 @@ from prosec.diagnostics import Edit, Fix
 from prosec.source import Span
 from prosec.syntax import nodes as n
 from prosec.syntax import tokens as t
-from prosec.syntax.cursor import MAX_HEIGHT, Failure
+from prosec.syntax.cursor import MAX_DEPTH, MAX_HEIGHT, Failure
 from prosec.syntax.lexer import lex_expression
 from prosec.syntax.texts import TextParser
 
@@ -82,7 +82,7 @@ class ExpressionParser(TextParser):
         value = self.operation(0)
         self.asking = asking
         at = self.at
-        if (self.kinds[at] is t.NAME and self.texts[at] != "as") or self.kinds[at] in _STRINGS:
+        if (self.kinds[at] is t.NAME and self.texts[at] not in ("as", "not")) or self.kinds[at] in _STRINGS:
             words = self.source.text[value.span.start : self.ends[self.last_on_line(at)]].rstrip(" :")
             if isinstance(value, n.Ref | n.Unary | n.Binary | n.Logical):
                 raise self.fail(
@@ -150,7 +150,7 @@ class ExpressionParser(TextParser):
                 left = n.Binary(Span(start, self.ends[self.at - 1]), operator, left, right)
             self.depth -= 1
             height += 1
-            if height > MAX_HEIGHT:
+            if height > MAX_HEIGHT or height + self.depth > MAX_DEPTH:
                 raise self.too_deep(self.tokens.span(at), _SPLIT_HELP)
 
     def chained(self, first: int, second: int) -> Failure:
@@ -225,7 +225,7 @@ class ExpressionParser(TextParser):
     def unary(self, operator: str, operand: n.Expression, at: int) -> n.Unary:
         self.depth -= 1
         self.height += 1
-        if self.height > MAX_HEIGHT:
+        if self.height > MAX_HEIGHT or self.height + self.depth > MAX_DEPTH:
             raise self.too_deep(self.tokens.span(at), _SPLIT_HELP)
         return n.Unary(self.span_from(self.starts[at]), operator, operand)
 
@@ -279,7 +279,7 @@ class ExpressionParser(TextParser):
                 self.height = height
                 return value
             height += 1
-            if height > MAX_HEIGHT:
+            if height > MAX_HEIGHT or height + self.depth > MAX_DEPTH:
                 raise self.too_deep(self.tokens.span(at), _SPLIT_HELP)
 
     def modifiers_follow(self, at: int) -> bool:
@@ -381,7 +381,7 @@ class ExpressionParser(TextParser):
         return n.ObjectLiteral(self.span_from(self.starts[opening]), tuple(entries))
 
     def grown(self, height: int, at: int) -> int:
-        if height >= MAX_HEIGHT:
+        if height >= MAX_HEIGHT or height + self.depth >= MAX_DEPTH:
             raise self.too_deep(self.tokens.span(at), _SPLIT_HELP)
         return height + 1
 

@@ -89,6 +89,7 @@ STATEMENTS = {
     "function": Hint("E005", "there are no functions", "write `block name(parameters):` and `do name(...)`", "block"),
     "func": Hint("E005", "there are no functions", "write `block name(parameters):` and `do name(...)`", "block"),
     "fn": Hint("E005", "there are no functions", "write `block name(parameters):` and `do name(...)`", "block"),
+    "skill": Hint("E005", "there is no `skill` statement", "write `block name(parameters):` and `do name(...)`", "block"),
     "call": Hint("E005", "there is no `call`", "write `do name(...)` for a block", "do"),
     "run": Hint("E005", "there is no `run`", "write `do name(...)` for a block, `session: name` for an agent"),
     "invoke": Hint("E005", "there is no `invoke`", "write `do name(...)` for a block, `session: name` for an agent"),

@@ -101,7 +101,7 @@ class _Lexer:
         end = start
         while self.text[end : end + 1] in (" ", "\t"):
             end += 1
-        if self.text[end : end + 1] not in ("", "\r", "\n", "#"):
+        if self.text[end : end + 1] not in ("", "\n", "#") and not self.text.startswith("\r\n", end):
             self.line(start, end)
 
     def run(self, start: int, stop: int) -> None:

@@ -478,7 +478,7 @@ class Parser(ControlParser):
 
     VALUE_FORMS: ClassVar[Mapping[str, Callable[..., n.Expression]]] = {
         "session": ControlParser.session_value,
-        "resume": ControlParser.resume,
+        "resume": ControlParser.resume_value,
         "do": ControlParser.do,
         "parallel": ControlParser.parallel,
         "try": ControlParser.try_statement,

@@ -25,9 +25,18 @@ class PropertyParser(SuiteParser):
         if self.kinds[at] is not t.NEWLINE:
             return ()
         column = self.ends[at] - self.starts[at]
-        if column <= self.column or self.open:
+        if column <= self.column or self.open or self.statement_stands(at + 1):
             return ()
         return tuple(self.lines(column, self.property, self.lost_property, fold_floor=column + 1))
+
+    def statement_stands(self, at: int) -> bool:
+        """Whether the line at an index is a statement that was merely indented too far."""
+        if self.kinds[at] is not t.NAME:
+            return False
+        word, following = self.texts[at], self.kinds[at + 1]
+        if word in _STATEMENT_LIKE:
+            return following != ":" or word in t.RESERVED or word == "resume"
+        return following == "=" and word not in KNOWN
 
     def property(self) -> n.Property:
         at = self.at
@@ -121,12 +130,13 @@ class PropertyParser(SuiteParser):
         items = self.lines(column, self.dash_item, self.lost_property_line, fold_floor=column + 1)
         span = self.span_from(start)
         written = ", ".join(self.source.slice(item.span) for item in items)
+        rewritten = Fix("write the list in brackets", (Edit(Span(name.span.end + 1, span.end), f" [{written}]"),))
         self.report(
             "W027",
             "a list of `-` lines",
             Span(start, start + 1),
             f"write `{name.text}: [{written}]`" if len(written) <= 80 else f"write `{name.text}: [a, b]`",
-            Fix("write the list in brackets", (Edit(Span(name.span.end + 1, span.end), f" [{written}]"),)),
+            None if "#" in self.source.slice(Span(name.span.end, span.end)) else rewritten,
         )
         return n.ListLiteral(span, tuple(items), dashed=True)
 

@@ -207,6 +207,13 @@ class StepParser(PropertyParser):
             )
         return self.unexpected("a text in quotes, or `:` and an agent's name")
 
+    def resume_value(self) -> n.Expression:
+        """A resume, or a variable that happens to have its name."""
+        following = self.kinds[self.at + 1]
+        if following == ":" or (following is t.NAME and self.kinds[self.at + 2] in t.LINE_ENDS):
+            return self.resume()
+        return self.operation(0)
+
     def resume(self) -> n.Resume:
         first = self.at
         self.at = first + 1
@@ -313,6 +320,12 @@ class StepParser(PropertyParser):
             self.expect(")", "to close the names", "write `| reduce(total, item): ...`")
             self.leave(outside)
         self.expect(":", f"after `{operator.text}`", f"write `| {operator.text}: ...`")
+        body = self.body_of_stage(first)
+        return n.Stage(self.span_from(operator.span.start), operator, tuple(names), body)
+
+    def body_of_stage(self, first: int) -> n.Suite | n.Discretion:
+        """What stands behind a stage's colon; `first` is the index of its operator."""
+        self.deeper(1)
         body: n.Suite | n.Discretion
         kind = self.kinds[self.at]
         if kind in _DISCRETIONS:
@@ -331,7 +344,8 @@ class StepParser(PropertyParser):
             statement = self.body_statement()
             self.stage_body = stage_body
             body = n.Suite(statement.span, (statement,))
-        return n.Stage(self.span_from(operator.span.start), operator, tuple(names), body)
+        self.depth -= 1
+        return body
 
     def discretion_body(self) -> n.Suite | n.Discretion:
         asking, self.asking = self.asking, True

@@ -9,7 +9,7 @@ from prosec.source import Span
 from prosec.syntax import foreign
 from prosec.syntax import nodes as n
 from prosec.syntax import tokens as t
-from prosec.syntax.cursor import SUITE_DEPTH, Failure
+from prosec.syntax.cursor import MAX_DEPTH, SUITE_DEPTH, Failure
 from prosec.syntax.expressions import ExpressionParser
 
 _DECLARING = frozenset({"let", "const", "agent", "block", "input", "output", "as", "for", "use", "session"})
@@ -31,7 +31,7 @@ class SuiteParser(ExpressionParser):
                 return self.assignment()
             text = self.texts[at]
             handler = self.STATEMENTS.get(text)
-            if handler is not None and (text in t.RESERVED or following not in (".", "|", "(")):
+            if handler is not None and (text in t.RESERVED or following not in (".", "|")):
                 return handler(self)
         return self.other_statement()
 
@@ -74,7 +74,7 @@ class SuiteParser(ExpressionParser):
     def go_into_body(self, at: int) -> None:
         """Count a body's depth, from the token at its beginning; the caller comes up again by itself."""
         self.depth += SUITE_DEPTH
-        if self.depth > 200:
+        if self.depth > MAX_DEPTH:
             raise self.too_deep(
                 Span(self.ends[at], self.ends[at + 1]), "move the inner part into a `block name:` and run it by `do name`"
             )
@@ -162,7 +162,7 @@ class SuiteParser(ExpressionParser):
 
     def lost_suite(self, column: int) -> None:
         self.depth += SUITE_DEPTH
-        if self.depth > 200:
+        if self.depth > MAX_DEPTH:
             self.skip_deeper()
         else:
             self.lines(column, self.statement, self.lost_statement)

@@ -52,7 +52,11 @@ class TextParser(Cursor):
             )
             return n.Text(Span(start, end), (source[start + 1 : end],) if end > start + 1 else (), False)
         else:
-            raise self.single_quotes(at)
+            wrong = self.single_quotes(at).diagnostic
+            assert wrong is not None
+            self.diagnostics.append(wrong)
+            words = source[start:end].strip("'")
+            return n.Text(Span(start, end), (words,) if words else (), False)
         if source.startswith("\n", inner):
             inner += 1
         elif source.startswith("\r\n", inner):
