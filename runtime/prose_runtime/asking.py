@@ -225,11 +225,11 @@ class SessionStep(Step[Value]):
             "permissions": repr(permissions) if permissions else None,
             "skills": list(self.skills),
             "shape": [self.shape.kind, list(self.shape.fields), self.shape.only] if self.shape else None,
-            "context": labelled((e.label, e.value) for e in context),
+            "context": labelled(context),
             "memory": memory,
         }
         if so_far is not None:
-            parts["so_far"] = [labelled((e.label, e.value) for e in so_far)]
+            parts["so_far"] = [labelled(so_far)]
         if memory is not None and self.kind == "resume":
             parts["chain"] = strand.chains.get(memory, "")
         self._warn_of_what_is_not_honoured(permissions)
@@ -351,10 +351,10 @@ class DecisionStep(Step[T]):
         parts: dict[str, JSON] = {
             "prompt": self.text,
             "labels": list(self.labels),
-            "context": labelled((e.label, e.value) for e in about),
+            "context": labelled(about),
         }
         if so_far is not None:
-            parts["so_far"] = [labelled((e.label, e.value) for e in so_far)]
+            parts["so_far"] = [labelled(so_far)]
         hints = Hints(None, self.line, None, self.only_throws, self.round, self.labels)
         question = Question(self.kind, self.text, about, so_far, self.labels, self.frame.place, hints)
         return Asked(execution.identify(strand, self.kind, parts), question)

@@ -264,7 +264,8 @@ class Execution:
 
     def told(self, strand: Strand) -> tuple[Entry, ...]:
         """The account of what happened so far, as a session is told it."""
-        return tuple([self.placed(entry) for entry in strand.account.entries()])
+        entries = strand.account.entries()
+        return tuple([e if e.path is not None else self.placed(e) for e in entries])
 
     # Shapes
 

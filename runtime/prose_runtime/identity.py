@@ -7,11 +7,14 @@ in: no numbers, dates, run ids, places on disk, lines or orders of arrival.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 
 from .providers.protocol import JSON
+from .tasks import Entry
 from .values import Value
+
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), check_circular=False).encode
 
 ROOT = ""
 """The scope path of the root."""
@@ -40,12 +43,16 @@ def digest_of(value: Value) -> str:
 def content(kind: str, parts: Mapping[str, JSON]) -> str:
     """The digest of what a step asks and shows; absent and empty parts are the same."""
     given = {name: part for name, part in parts.items() if part not in (None, "", [], {})}
-    return digest(kind + json.dumps(given, sort_keys=True, separators=(",", ":")))
+    return digest(kind + _canonical(given))
 
 
-def labelled(entries: Iterable[tuple[str, Value]]) -> list[JSON]:
-    """Labels and digests of values that a step is shown."""
-    return [[label, digest_of(value)] for label, value in entries]
+def labelled(entries: Sequence[Entry]) -> list[JSON]:
+    """Labels and digests, in turn, of the values that a step is shown."""
+    shown: list[JSON] = []
+    for entry in entries:
+        shown.append(entry.label)
+        shown.append(entry.value._digest or digest_of(entry.value))
+    return shown
 
 
 def branch_path(path: str, name: str) -> str:

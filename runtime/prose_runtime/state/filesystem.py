@@ -22,6 +22,9 @@ from .files import put, sync_folders, write_whole
 STATE_EVERY = 0.5
 """Seconds between two rewrites of state.md."""
 
+GATHER = 0.005
+"""Seconds that a file waits for others to be written with it; by then the next step has started."""
+
 
 class FilesystemStore:
     """Keeps a run in `.prose/runs/{run id}/`."""
@@ -38,10 +41,11 @@ class FilesystemStore:
         self.on_failure: Callable[[StoreFailed], None] = _ignore
         self._render = render
         self._clock = clock
-        self._wanted: dict[Path, Callable[[], bytes]] = {}
-        self._late: dict[Path, Callable[[], bytes]] = {}
+        self._wanted: dict[str, Callable[[], bytes]] = {}
+        self._late: dict[str, Callable[[], bytes]] = {}
         self._attached: set[str] = set()
         self._writing: asyncio.Future[None] | None = None
+        self._gathering: asyncio.TimerHandle | None = None
         self._state_timer: asyncio.TimerHandle | None = None
         self._failed: StoreFailed | None = None
         try:
@@ -68,20 +72,20 @@ class FilesystemStore:
         return f"{self._told}/bindings/{file_name(name, execution_id, rounds)}"
 
     def bind(self, binding: Binding, rounds: tuple[int, ...], *, late: bool = False) -> str:
-        path = self._home / "bindings" / file_name(binding.name, binding.execution_id, rounds)
+        file = f"bindings/{file_name(binding.name, binding.execution_id, rounds)}"
         if late:
-            self._late[path] = lambda: rendered(binding)
+            self._late[file] = lambda: rendered(binding)
         else:
-            self._late.pop(path, None)
-            self._want(path, lambda: rendered(binding))
-        return f"{self._told}/bindings/{path.name}"
+            self._late.pop(file, None)
+            self._want(file, lambda: rendered(binding))
+        return f"{self._told}/{file}"
 
     def attach(self, name: str, value: Value) -> str:
-        file = f"{name}-{digest_of(value)[:8]}.md"
+        file = f"attachments/{name}-{digest_of(value)[:8]}.md"
         if file not in self._attached:
             self._attached.add(file)
-            self._want(self._home / "attachments" / file, lambda: body(value).encode("utf-8", "replace"))
-        return f"{self._told}/attachments/{file}"
+            self._want(file, lambda: body(value).encode("utf-8", "replace"))
+        return f"{self._told}/{file}"
 
     async def settle(self) -> None:
         while (self._wanted or self._writing) and not self._failed:
@@ -111,33 +115,33 @@ class FilesystemStore:
     def _write_state(self) -> None:
         self._state_timer = None
         late, self._late = self._late, {}
-        for path, make in late.items():
-            self._want(path, make)
+        for file, make in late.items():
+            self._want(file, make)
         text = self._render()
-        self._want(self._home / "state.md", lambda: text.encode("utf-8", "replace"))
+        self._want("state.md", lambda: text.encode("utf-8", "replace"))
 
-    def _want(self, path: Path, make: Callable[[], bytes]) -> None:
-        self._wanted[path] = make
-        self._start_writing()
+    def _want(self, file: str, make: Callable[[], bytes]) -> None:
+        self._wanted[file] = make
+        if self._writing is None and self._gathering is None and not self._failed:
+            self._gathering = asyncio.get_running_loop().call_later(GATHER, self._start_writing)
 
     def _start_writing(self) -> None:
+        if self._gathering is not None:
+            self._gathering.cancel()
+            self._gathering = None
         if self._writing is None and self._wanted and not self._failed:
             batch, self._wanted = self._wanted, {}
-            self._writing = asyncio.get_running_loop().run_in_executor(None, _write, batch)
+            self._writing = asyncio.get_running_loop().run_in_executor(None, _write, self._home, batch)
             self._writing.add_done_callback(self._written)
 
     def _written(self, done: asyncio.Future[None]) -> None:
         self._writing = None
         problem = None if done.cancelled() else done.exception()
-        if isinstance(problem, OSError):
-            where = problem.filename or self._home
-            self._fail(
-                StoreFailed(
-                    f"can't write {where}: {problem.strerror or problem}; what was recorded before is kept"
-                )
-            )
-        elif problem is not None:
-            raise problem
+        if problem is not None:
+            # Not only what the disk says: whatever stops a file from being written must not pass unseen.
+            reason = getattr(problem, "strerror", None) or f"{type(problem).__name__}: {problem}"
+            where = getattr(problem, "filename", None) or self._home
+            self._fail(StoreFailed(f"can't write {where}: {reason}; what was recorded before is kept"))
         self._start_writing()
 
     def _fail(self, failed: StoreFailed) -> None:
@@ -146,12 +150,14 @@ class FilesystemStore:
             self.on_failure(failed)
 
 
-def _write(batch: Mapping[Path, Callable[[], bytes]]) -> None:
-    folders = {path.parent for path in batch}
-    for path, make in batch.items():
-        if path.parent.name == "attachments":
+def _write(home: Path, batch: Mapping[str, Callable[[], bytes]]) -> None:
+    folders: set[Path] = set()
+    for file, make in batch.items():
+        path = home / file
+        if file.startswith("attachments/"):
             path.parent.mkdir(mode=0o700, exist_ok=True)
         put(path, make())
+        folders.add(path.parent)
     sync_folders(folders)
 
 
