@@ -121,7 +121,7 @@ class ControlParser(StepParser):
                 self.unquoted_policy(value)
             return n.Modifier(value.span, "strategy", value)
         raise self.unexpected(
-            "a strategy such as `\"first\"`", 'write `parallel ("any", count: 2, on-fail: "continue"):`'
+            'a strategy such as `"first"`', 'write `parallel ("any", count: 2, on-fail: "continue"):`'
         )
 
     def unquoted_policy(self, value: n.Ref) -> None:
@@ -246,9 +246,13 @@ class ControlParser(StepParser):
             else:
                 break
         if self.kinds[self.at] in _DISCRETIONS:
-            raise self.unexpected("`until` or `while`", "write `loop until **condition**:` or `loop while **condition**:`")
+            raise self.unexpected(
+                "`until` or `while`", "write `loop until **condition**:` or `loop while **condition**:`"
+            )
         if self.kinds[self.at] is t.NUMBER:
-            raise self.unexpected("`:`", f"write `repeat {self.texts[self.at]}:`, or `loop (max: {self.texts[self.at]}):`")
+            raise self.unexpected(
+                "`:`", f"write `repeat {self.texts[self.at]}:`, or `loop (max: {self.texts[self.at]}):`"
+            )
         self.expect(":", "after the loop's header", "write `loop until **condition** (max: 5):`")
         body = self.suite(first)
         return n.Loop(self.span_from(self.starts[first]), kind, condition, maximum, index, body)
@@ -468,6 +472,8 @@ class ControlParser(StepParser):
     def not_a_value(self, at: int, word: str) -> Failure:
         help = {
             "if": "write `if condition:` and `else:` with an assignment in each",
-            "choice": 'write the `choice` as a statement with an assignment in each `option`',
-        }.get(word, "write `let results = []` before, and `results = results + [x]` in its body; or a pipeline, `| map:`")
+            "choice": "write the `choice` as a statement with an assignment in each `option`",
+        }.get(
+            word, "write `let results = []` before, and `results = results + [x]` in its body; or a pipeline, `| map:`"
+        )
         return self.fail("E005", f"`{word}` has no value", self.tokens.span(at), help)

@@ -118,7 +118,9 @@ class Cursor:
                 text = self.source.text[self.starts[at] + 1 : self.ends[at] - 1]
                 if text.isidentifier() and text.isascii():
                     fix = Fix("remove the quotes", (Edit(self.tokens.span(at), text),), safe=True)
-                    raise self.fail("E005", f"{what} is a plain name, without quotes", self.here(), f"write `{text}`", fix)
+                    raise self.fail(
+                        "E005", f"{what} is a plain name, without quotes", self.here(), f"write `{text}`", fix
+                    )
             raise self.unexpected(what, help)
         self.at = at + 1
         name = n.Name(Span(self.starts[at], self.ends[at]), self.texts[at])

@@ -462,6 +462,11 @@ def _spaced(parser: ExpressionParser) -> bool:
                 continue
             if before not in (" ", "\t") or after not in (" ", "\t"):
                 return False
-        elif kind in _DISCRETIONS or kind == "{" or kind is t.OPEN_STRING or (kind == "(" and at and parser.kinds[at - 1] is t.NAME and not _is_operator(parser.texts[at - 1])):
+        elif (
+            kind in _DISCRETIONS
+            or kind == "{"
+            or kind is t.OPEN_STRING
+            or (kind == "(" and at and parser.kinds[at - 1] is t.NAME and not _is_operator(parser.texts[at - 1]))
+        ):
             return False
     return named

@@ -51,7 +51,9 @@ MARKS = {
     "-=": Hint("E005", "there is no `-=`", "write `x = x - ...`"),
     "++": Hint("E005", "there is no `++`", "write `x = x + 1`"),
     ";": Hint("E004", "statements are not ended by `;`", "put each statement on its own line"),
-    "@": Hint("E052", "`@label` is not part of this dialect", "put the steps into a `block name:` and run it by `do name`"),
+    "@": Hint(
+        "E052", "`@label` is not part of this dialect", "put the steps into a `block name:` and run it by `do name`"
+    ),
 }
 """Operators and marks that mean nothing here."""
 
@@ -67,7 +69,7 @@ STATEMENTS = {
     "approve": Hint(
         "E052",
         "`approve` is not part of this dialect",
-        'write a session that asks for the decision, then `if **it was approved**:`',
+        "write a session that asks for the decision, then `if **it was approved**:`",
     ),
     "exec": Hint("E052", "`exec` is not part of this dialect", 'write `session "Run ..."`: the session has a shell'),
     "shell": Hint("E052", "`shell` is not part of this dialect", 'write `session "Run ..."`: the session has a shell'),
@@ -89,7 +91,9 @@ STATEMENTS = {
     "function": Hint("E005", "there are no functions", "write `block name(parameters):` and `do name(...)`", "block"),
     "func": Hint("E005", "there are no functions", "write `block name(parameters):` and `do name(...)`", "block"),
     "fn": Hint("E005", "there are no functions", "write `block name(parameters):` and `do name(...)`", "block"),
-    "skill": Hint("E005", "there is no `skill` statement", "write `block name(parameters):` and `do name(...)`", "block"),
+    "skill": Hint(
+        "E005", "there is no `skill` statement", "write `block name(parameters):` and `do name(...)`", "block"
+    ),
     "call": Hint("E005", "there is no `call`", "write `do name(...)` for a block", "do"),
     "run": Hint("E005", "there is no `run`", "write `do name(...)` for a block, `session: name` for an agent"),
     "invoke": Hint("E005", "there is no `invoke`", "write `do name(...)` for a block, `session: name` for an agent"),
@@ -127,7 +131,7 @@ AFTER_STATEMENTS = {
     "then": "put the next statement on a line of its own",
     "and": "put the next statement on a line of its own",
     "=": "to compare, write `==`; to assign, write `name = value` on a line of its own",
-    "->": "`->` stands between sessions only: `session \"...\" -> session \"...\"`",
+    "->": '`->` stands between sessions only: `session "..." -> session "..."`',
     "|": "give the value a name with `let`, or put it in brackets, before `|`",
     ",": "put the next one on a line of its own, or bracket a list: `[a, b]`",
     "(": "brackets follow the names of blocks (`do name(...)`) and imported programs (`name(input: value)`) only",
@@ -167,7 +171,9 @@ def odd_character(text: str, span: Span) -> Diagnostic:
         return Diagnostic("E004", f"unexpected `{text}` ({point})", span, help=f"write the plain {plain}", fix=fix)
     if text == "\r":
         fix = Fix("end the line by a line feed", (Edit(span, "\n"),))
-        return Diagnostic("E004", "a carriage return without a line feed", span, help="end lines by LF or CRLF", fix=fix)
+        return Diagnostic(
+            "E004", "a carriage return without a line feed", span, help="end lines by LF or CRLF", fix=fix
+        )
     if text.isspace():
         fix = Fix("write a plain space", (Edit(span, " "),), safe=True)
         return Diagnostic("E004", f"an unusual space ({point})", span, help="write a plain space", fix=fix)

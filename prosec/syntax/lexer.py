@@ -63,9 +63,7 @@ _ANY_STATEMENT = re.compile(
     r"(?:let|const|agent|block|loop|repeat|for|use|throw|choice|if|elif|else|session|resume|do|parallel|try|catch|"
     r"finally|option|input|output|return|import)\b(?![-=])|[A-Za-z_][\w-]*[ \t]*=(?!=)"
 )
-_ENDS_A_VALUE = frozenset(
-    {t.NAME, t.NUMBER, t.STRING, t.TRIPLE, t.OPEN_STRING, t.QUOTED, t.DISCRETION, ")", "]", "}"}
-)
+_ENDS_A_VALUE = frozenset({t.NAME, t.NUMBER, t.STRING, t.TRIPLE, t.OPEN_STRING, t.QUOTED, t.DISCRETION, ")", "]", "}"})
 
 
 def lex(source: Source) -> Tokens:

@@ -64,9 +64,7 @@ class Parser(ControlParser):
         if self.kinds[0] is not t.NEWLINE:
             return []
         column = self.column_at(0)
-        if column and any(
-            kind is t.NEWLINE and self.column_at(at) < column for at, kind in enumerate(self.kinds)
-        ):
+        if column and any(kind is t.NEWLINE and self.column_at(at) < column for at, kind in enumerate(self.kinds)):
             column = 0
             self.column = 0
             self.indented_too_far(self.column_at(0))
@@ -172,7 +170,7 @@ class Parser(ControlParser):
             return text
         if self.texts[at] == "default":
             raise self.no_default()
-        raise self.unexpected("`prompt: \"...\"`", 'write `input name: "what it is"` on one line')
+        raise self.unexpected('`prompt: "..."`', 'write `input name: "what it is"` on one line')
 
     def no_default(self) -> Failure:
         return self.fail(
@@ -194,7 +192,9 @@ class Parser(ControlParser):
         elif kind is t.NAME and self.kinds[at + 1] == ":" and self.texts[at] not in self.VALUE_FORMS:
             mark = self.tokens.span(at + 1)
             fix = Fix("write `=`", (Edit(mark, " ="),), safe=True)
-            raise self.fail("E005", "an output is given with `=`", mark, f"write `output {self.texts[at]} = value`", fix)
+            raise self.fail(
+                "E005", "an output is given with `=`", mark, f"write `output {self.texts[at]} = value`", fix
+            )
         elif kind in t.LINE_ENDS or kind == ":" or (kind in _STRINGS and self.kinds[at + 1] == "="):
             raise self.fail("E023", "empty output name", self.tokens.span(first), help)
         value = self.value(help)
@@ -280,7 +280,9 @@ class Parser(ControlParser):
             while self.kinds[self.at] != "}":
                 targets.append(self.declared_name("a field's name"))
                 if self.kinds[self.at] == ":":
-                    raise self.unexpected("`,` or `}`", "a field keeps its name; write `let x = value.field` for another")
+                    raise self.unexpected(
+                        "`,` or `}`", "a field keeps its name; write `let x = value.field` for another"
+                    )
                 if not self.mark(","):
                     break
             self.expect("}", "to close the names, or `,` before the next")
@@ -394,7 +396,7 @@ class Parser(ControlParser):
             return self.used(value)
         if kind in _DISCRETIONS:
             raise self.fail(
-                "E005", "a question alone does nothing", self.tokens.span(at), "write `if **...**:` or `session \"...\"`"
+                "E005", "a question alone does nothing", self.tokens.span(at), 'write `if **...**:` or `session "..."`'
             )
         if self.garbled(at - 1):
             raise self.quotes_inside_quotes(at - 2)

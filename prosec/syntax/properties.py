@@ -147,7 +147,7 @@ class PropertyParser(SuiteParser):
     def permissions(self, name: n.Name) -> n.Permissions:
         """The rules below `permissions:`."""
         at = self.at
-        help = "write each rule on a line of its own below, indented, such as `read: [\"src/**\"]` or `bash: deny`"
+        help = 'write each rule on a line of its own below, indented, such as `read: ["src/**"]` or `bash: deny`'
         if self.kinds[at] is t.NEWLINE and self.column_at(at) > self.column and not self.open:
             start = self.ends[at]
             column = self.column_at(at)
@@ -161,7 +161,7 @@ class PropertyParser(SuiteParser):
     def permission(self) -> n.PermissionRule:
         at = self.at
         if self.kinds[at] is not t.NAME or self.kinds[at + 1] != ":":
-            raise self.unexpected("a rule such as `read: [\"src/**\"]` or `bash: deny`")
+            raise self.unexpected('a rule such as `read: ["src/**"]` or `bash: deny`')
         name = n.Name(self.tokens.span(at), self.texts[at])
         self.at = at + 2
         if self.kinds[at + 2] is t.NEWLINE and self.kinds[at + 3] == "-":
@@ -200,7 +200,9 @@ class PropertyParser(SuiteParser):
         if self.garbled(at - 1):
             return self.quotes_inside_quotes(at - 2)
         if self.kinds[at] is t.STRING and self.kinds[at - 2] == ":":
-            return self.fail("E005", "the text belongs on the line above, or behind `prompt:`", span, 'write `prompt: "..."`')
+            return self.fail(
+                "E005", "the text belongs on the line above, or behind `prompt:`", span, 'write `prompt: "..."`'
+            )
         return self.unexpected("a property, `name: value`")
 
     def block_scalar(self, name: n.Name) -> Failure:

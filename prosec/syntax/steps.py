@@ -146,7 +146,10 @@ class StepParser(PropertyParser):
             word = self.texts[at + 1]
             self.skip_line()
             raise self.fail(
-                "E005", "a session takes no properties in brackets", self.span_from(self.starts[at]), _PROPERTY_HELP.format(word)
+                "E005",
+                "a session takes no properties in brackets",
+                self.span_from(self.starts[at]),
+                _PROPERTY_HELP.format(word),
             )
         return ()
 
@@ -243,7 +246,9 @@ class StepParser(PropertyParser):
         if self.mark(":"):
             body = self.suite(first)
             return n.DoBlock(self.span_from(start), body)
-        name = self.plain_name("a block's name, or `:`", "write `do name(...)` for a block, or `do:` and statements below")
+        name = self.plain_name(
+            "a block's name, or `:`", "write `do name(...)` for a block, or `do:` and statements below"
+        )
         arguments: list[n.Argument] = []
         if self.kinds[self.at] == "(":
             outside = self.enter()
@@ -257,7 +262,9 @@ class StepParser(PropertyParser):
                     break
             self.expect(")", "to close the arguments, or `,` before the next")
             self.leave(outside)
-        elif self.kinds[self.at] in (t.NAME, t.NUMBER, *_STRINGS) and self.texts[self.at] not in foreign.AFTER_STATEMENTS:
+        elif (
+            self.kinds[self.at] in (t.NAME, t.NUMBER, *_STRINGS) and self.texts[self.at] not in foreign.AFTER_STATEMENTS
+        ):
             raise self.unexpected("`(`", f"arguments stand in brackets: `do {name.text}(...)`")
         if self.kinds[self.at] == ":":
             raise self.unexpected(

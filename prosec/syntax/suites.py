@@ -76,7 +76,8 @@ class SuiteParser(ExpressionParser):
         self.depth += SUITE_DEPTH
         if self.depth > MAX_DEPTH:
             raise self.too_deep(
-                Span(self.ends[at], self.ends[at + 1]), "move the inner part into a `block name:` and run it by `do name`"
+                Span(self.ends[at], self.ends[at + 1]),
+                "move the inner part into a `block name:` and run it by `do name`",
             )
 
     def no_brackets(self, at: int) -> None:

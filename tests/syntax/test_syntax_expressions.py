@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from syntax_outline import found, fixed, statements, value
+from syntax_outline import fixed, found, statements, value
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,10 @@ from syntax_outline import found, fixed, statements, value
         ("[]", ("ListLiteral", [], False)),
         ("[1, [2], ]", ("ListLiteral", [1, ("ListLiteral", [2], False)], False)),
         ("{}", ("ObjectLiteral", [], False)),
-        ("{ a, b.c, d: 1, \"e f\": 2, }", ("ObjectLiteral", [("a", "$a"), ("c", ("Field", "$b", "c")), ("d", 1), ("e f", 2)], False)),
+        (
+            '{ a, b.c, d: 1, "e f": 2, }',
+            ("ObjectLiteral", [("a", "$a"), ("c", ("Field", "$b", "c")), ("d", 1), ("e f", 2)], False),
+        ),
         ("{ model: 1, if: 2 }", ("ObjectLiteral", [("model", 1), ("if", 2)], False)),
         ("f()", ("Call", "f", [])),
         ("f(a: 1, b: [2],)", ("Call", "f", [("Argument", "a", 1), ("Argument", "b", ("ListLiteral", [2], False))])),
@@ -67,16 +70,43 @@ def stage(operator: str, body: object, *names: str) -> object:
         ("xs | map: item.a + 1", [stage("map", [("Binary", "+", ("Field", "$item", "a"), 1)])]),
         ("xs | filter: **good**", [stage("filter", ("**", "good"))]),
         ("xs | filter:\n    **good**", [stage("filter", ("**", "good"))]),
-        ("xs | filter: **good** and item.a", [stage("filter", [("Logical", "and", [("**", "good"), ("Field", "$item", "a")])])]),
+        (
+            "xs | filter: **good** and item.a",
+            [stage("filter", [("Logical", "and", [("**", "good"), ("Field", "$item", "a")])])],
+        ),
         ("xs | reduce(a, b): a + b", [stage("reduce", [("Binary", "+", "$a", "$b")], "a", "b")]),
         ("xs | odd: item", [stage("odd", ["$item"])]),
         ("xs | reduce(a): a", [stage("reduce", ["$a"], "a")]),
-        ('xs | map: session "a" | pmap: do b(item)', [stage("map", [("Session", "a", None, None, [])]), stage("pmap", [("DoCall", "b", [("Argument", None, "$item")])])]),
-        ("xs | map:\n    let y = item\n    y | map: z\n  | filter: item", [stage("map", [("Let", "let", ["y"], False, "$item"), ("Pipeline", "$y", [stage("map", ["$z"])])]), stage("filter", ["$item"])]),
+        (
+            'xs | map: session "a" | pmap: do b(item)',
+            [
+                stage("map", [("Session", "a", None, None, [])]),
+                stage("pmap", [("DoCall", "b", [("Argument", None, "$item")])]),
+            ],
+        ),
+        (
+            "xs | map:\n    let y = item\n    y | map: z\n  | filter: item",
+            [
+                stage("map", [("Let", "let", ["y"], False, "$item"), ("Pipeline", "$y", [stage("map", ["$z"])])]),
+                stage("filter", ["$item"]),
+            ],
+        ),
         ("xs\n  | map: item\n# c\n\n| filter: item", [stage("map", ["$item"]), stage("filter", ["$item"])]),
-        ('xs\n      | map: session "a"\n          context: item\n  | map:\n      session "b"\n      | filter: item', [stage("map", [("Session", "a", None, None, [("context", "$item")])]), stage("map", [("Pipeline", ("Session", "b", None, None, []), [stage("filter", ["$item"])])])]),
-        ("xs | map: (item | map: y) | filter: z", [stage("map", [("Pipeline", "$item", [stage("map", ["$y"])])]), stage("filter", ["$z"])]),
-        ("xs | map: do:\n      item | map: y\n  | filter: z", [stage("map", [("DoBlock", [("Pipeline", "$item", [stage("map", ["$y"])])])]), stage("filter", ["$z"])]),
+        (
+            'xs\n      | map: session "a"\n          context: item\n  | map:\n      session "b"\n      | filter: item',
+            [
+                stage("map", [("Session", "a", None, None, [("context", "$item")])]),
+                stage("map", [("Pipeline", ("Session", "b", None, None, []), [stage("filter", ["$item"])])]),
+            ],
+        ),
+        (
+            "xs | map: (item | map: y) | filter: z",
+            [stage("map", [("Pipeline", "$item", [stage("map", ["$y"])])]), stage("filter", ["$z"])],
+        ),
+        (
+            "xs | map: do:\n      item | map: y\n  | filter: z",
+            [stage("map", [("DoBlock", [("Pipeline", "$item", [stage("map", ["$y"])])])]), stage("filter", ["$z"])],
+        ),
         ("xs | map: if item:\n      throw\n", [stage("map", [("If", [("Clause", "$item", [("Throw", None)])], None)])]),
     ],
 )
@@ -90,7 +120,11 @@ def test_sources_of_pipelines() -> None:
     assert value("[1] | map: item") == ("Pipeline", ("ListLiteral", [1], False), one)
     assert value("(a + b) | map: item") == ("Pipeline", ("Binary", "+", "$a", "$b"), one)
     assert value("a.b[0] | map: item") == ("Pipeline", ("Index", ("Field", "$a", "b"), 0), one)
-    assert value('session "a"\n    retry: 2\n  | map: item') == ("Pipeline", ("Session", "a", None, None, [("retry", 2)]), one)
+    assert value('session "a"\n    retry: 2\n  | map: item') == (
+        "Pipeline",
+        ("Session", "a", None, None, [("retry", 2)]),
+        one,
+    )
     assert statements("f(a: 1) | map: item") == [("Pipeline", ("Call", "f", [("Argument", "a", 1)]), one)]
 
 
@@ -101,8 +135,12 @@ def test_a_pipeline_ends_where_the_next_statement_begins() -> None:
 
 def test_pipeline_inside_a_property_and_an_argument() -> None:
     text = 'session "a"\n  context: xs\n    | map: item\n  retry: 2\n'
-    assert statements(text) == [("Session", "a", None, None, [("context", ("Pipeline", "$xs", [stage("map", ["$item"])])), ("retry", 2)])]
-    assert statements("do b(xs | map: item)") == [("DoCall", "b", [("Argument", None, ("Pipeline", "$xs", [stage("map", ["$item"])]))])]
+    assert statements(text) == [
+        ("Session", "a", None, None, [("context", ("Pipeline", "$xs", [stage("map", ["$item"])])), ("retry", 2)])
+    ]
+    assert statements("do b(xs | map: item)") == [
+        ("DoCall", "b", [("Argument", None, ("Pipeline", "$xs", [stage("map", ["$item"])]))])
+    ]
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_statements_in_brackets_may_stand_at_any_column() -> None:
 
 
 def test_a_uniformly_indented_program_is_fine() -> None:
-    assert statements('  let x = 1\n  if x:\n    throw\n') == statements("let x = 1\nif x:\n  throw\n")
+    assert statements("  let x = 1\n  if x:\n    throw\n") == statements("let x = 1\nif x:\n  throw\n")
 
 
 def test_keywords_are_contextual() -> None:
@@ -135,9 +135,9 @@ def test_names_of_generated_files_are_reserved(name: str) -> None:
         f"agent {name}:\n  model: opus",
         f"block {name}:\n  throw",
         f"block b({name}):\n  throw",
-        f"input {name}: \"x\"",
+        f'input {name}: "x"',
         f"output {name} = 1",
-        f"use \"a/b\" as {name}",
+        f'use "a/b" as {name}',
         f"repeat 3 as {name}:\n  throw",
         f"for x, {name} in xs:\n  throw",
         f"loop as {name}:\n  throw",
@@ -174,7 +174,7 @@ def test_tabs_elsewhere_are_space() -> None:
 
 
 def test_unexpected_indentation() -> None:
-    text = 'let x = 1\n    let y = 2\n    let z = 3\nlet w = 4\n'
+    text = "let x = 1\n    let y = 2\n    let z = 3\nlet w = 4\n"
     assert found(text) == [("E048", "    ")]
     assert len(parsed(text).program.statements) == 4
 
@@ -190,7 +190,7 @@ def test_dedent_to_no_enclosing_column() -> None:
 
 
 def test_first_line_indented_further_than_others() -> None:
-    assert found('  let x = 1\nlet y = 2\n') == [("E048", "  ")]
+    assert found("  let x = 1\nlet y = 2\n") == [("E048", "  ")]
 
 
 # --- what means nothing ----------------------------------------------------------------------------------------------
@@ -219,7 +219,9 @@ def test_odd_characters(text: str, code: str, marked: str, after_fix: str | None
 
 
 def test_odd_characters_are_fine_in_texts_and_comments() -> None:
-    clean('session "\u00e9\u00a0\u200b\x00\u201c \ud800 \u65e5\u672c"  # \u00e9\u200b\nif **\u00e9t\u00e9 \u2014 yes**:\n  throw\n')
+    clean(
+        'session "\u00e9\u00a0\u200b\x00\u201c \ud800 \u65e5\u672c"  # \u00e9\u200b\nif **\u00e9t\u00e9 \u2014 yes**:\n  throw\n'
+    )
 
 
 def test_absurd_numbers() -> None:
@@ -230,7 +232,9 @@ def test_absurd_numbers() -> None:
 
 
 @pytest.mark.parametrize("opening", ["(", "[", "{", "f(", "[1, (2", "[1, {a: [2"])
-@pytest.mark.parametrize("following", ["let y = 3", 'session "a"', "y = 3", 'if x:\n  throw "a"', "agent a:\n  model: opus"])
+@pytest.mark.parametrize(
+    "following", ["let y = 3", 'session "a"', "y = 3", 'if x:\n  throw "a"', "agent a:\n  model: opus"]
+)
 def test_an_unclosed_bracket_costs_one_statement(opening: str, following: str) -> None:
     text = f"let x = {opening}\n{following}\n" if opening[-1] in "([{" else f"let x = {opening}, 4\n{following}\n"
     result = parsed(text)

@@ -51,7 +51,7 @@ DEEP = {
     "parallel": lambda k: nested("parallel:", k),
     "pipeline": lambda k: nested("xs | map:", k),
     "pipeline values": lambda k: nested("let x = xs | map:", k),
-    "choice": lambda k: "".join(f"{'  ' * i}choice **a**:\n{'  ' * i} option \"b\":\n" for i in range(k)),
+    "choice": lambda k: "".join(f'{"  " * i}choice **a**:\n{"  " * i} option "b":\n' for i in range(k)),
     "lines in lines": lambda k: "do: " * k,
     "misspelt": lambda k: nested("lop x:", k),
     "broken": lambda k: nested("loop x y:", k),
@@ -81,7 +81,10 @@ def test_the_deepest_accepted_trees_can_be_walked(name: str) -> None:
             break
 
 
-@pytest.mark.parametrize(("name", "levels"), [("brackets", 40), ("lists", 40), ("sums", 100), ("nots", 90), ("if", 50), ("for", 50), ("pipeline values", 35)])
+@pytest.mark.parametrize(
+    ("name", "levels"),
+    [("brackets", 40), ("lists", 40), ("sums", 100), ("nots", 90), ("if", 50), ("for", 50), ("pipeline values", 35)],
+)
 def test_sane_nesting_is_accepted(name: str, levels: int) -> None:
     assert not found(DEEP[name](levels))
 

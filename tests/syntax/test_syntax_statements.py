@@ -61,12 +61,18 @@ def session(text: str | None = None, agent: str | None = None, name: str | None 
             'parallel for x in xs (on-fail: "continue"):\n  throw',
             ("For", True, "x", None, "$xs", [("Modifier", "on-fail", "continue")], [THROW]),
         ),
-        ('for x in xs ("first"):\n  throw', ("For", False, "x", None, "$xs", [("Modifier", "strategy", "first")], [THROW])),
+        (
+            'for x in xs ("first"):\n  throw',
+            ("For", False, "x", None, "$xs", [("Modifier", "strategy", "first")], [THROW]),
+        ),
         (
             "for x in p(a: 1) (count: 2):\n  throw",
             ("For", False, "x", None, ("Call", "p", [("Argument", "a", 1)]), [("Modifier", "count", 2)], [THROW]),
         ),
-        ("for x in a.b (count: 2):\n  throw", ("For", False, "x", None, ("Field", "$a", "b"), [("Modifier", "count", 2)], [THROW])),
+        (
+            "for x in a.b (count: 2):\n  throw",
+            ("For", False, "x", None, ("Field", "$a", "b"), [("Modifier", "count", 2)], [THROW]),
+        ),
         ("loop:\n  break", ("Loop", None, None, None, None, [("Break",)])),
         ("loop (max: 5) as i:\n  continue", ("Loop", None, None, 5, "i", [("Continue",)])),
         ("loop until **a** (max: n):\n  throw", ("Loop", "until", ("**", "a"), "$n", None, [THROW])),
@@ -92,7 +98,10 @@ def session(text: str | None = None, agent: str | None = None, name: str | None 
             "if **a** and not b:\n  throw\nelif c:\n  throw\n\n# d\nelse:\n  throw",
             (
                 "If",
-                [("Clause", ("Logical", "and", [("**", "a"), ("Unary", "not", "$b")]), [THROW]), ("Clause", "$c", [THROW])],
+                [
+                    ("Clause", ("Logical", "and", [("**", "a"), ("Unary", "not", "$b")]), [THROW]),
+                    ("Clause", "$c", [THROW]),
+                ],
                 [THROW],
             ),
         ),
@@ -121,7 +130,7 @@ def test_branches() -> None:
     text = (
         'parallel:\n  a = session "x"\n    retry: 2\n  let b = do p\n  session: q\n  c = 1 + 2\n  for x in xs:\n    throw\n'
         '  d = do:\n    throw\n  e = parallel:\n    throw\n  xs | map: item\n  let { f } = y\n  throw "z"\n  1 + 1\n'
-        '  try:\n    throw\n  catch:\n    throw\n'
+        "  try:\n    throw\n  catch:\n    throw\n"
     )
     (found,) = statements(text)
     assert isinstance(found, tuple)
@@ -244,7 +253,9 @@ def test_what_older_forms_are_parsed_to() -> None:
     assert only('assert x == 1:\n  "no"\n') == ("Assert", ("Binary", "==", "$x", 1), "no")
     assert only("for i, x in xs:\n  throw\n") == ("For", False, "x", "i", "$xs", [], [THROW])
     assert only("repeat {n}:\n  throw\n") == ("Repeat", "$n", None, [THROW])
-    assert only('session "a"\n  skills:\n    - "b"\n') == session("a", None, None, ("skills", ("ListLiteral", ["b"], True)))
+    assert only('session "a"\n  skills:\n    - "b"\n') == session(
+        "a", None, None, ("skills", ("ListLiteral", ["b"], True))
+    )
     assert only("parallel (first):\n  throw\n") == (
         "Parallel",
         [("Modifier", "strategy", "$first")],

@@ -34,7 +34,7 @@ def text_of(written: str) -> nodes.Text:
         ('"""a \\""" b"""', 'a """ b'),
         (r'"""a \\ \n \{x}"""', "a \\ \n {x}"),
         ('"""# no comment"""', "# no comment"),
-        ("\"it's\"", "it's"),
+        ('"it\'s"', "it's"),
     ],
 )
 def test_contents(written: str, expected: str) -> None:
@@ -183,7 +183,12 @@ def test_discretion_contents(written: str, expected: str) -> None:
 
 def test_discretion_holes() -> None:
     parts = question("***the {draft.text}\n   is {n + 1}\n***").parts
-    assert [part if isinstance(part, str) else part.text for part in parts] == ["the ", "{draft.text}", " is ", "{n + 1}"]
+    assert [part if isinstance(part, str) else part.text for part in parts] == [
+        "the ",
+        "{draft.text}",
+        " is ",
+        "{n + 1}",
+    ]
 
 
 def test_two_stars_over_lines() -> None:
@@ -211,7 +216,7 @@ def test_unterminated_long_discretion() -> None:
 
 def test_discretion_as_a_value() -> None:
     assert found("let x = **what now**") == [("W027", "**what now**")]
-    assert value('a | filter: **is good**') == ("Pipeline", "$a", [("Stage", "filter", [], ("**", "is good"))])
+    assert value("a | filter: **is good**") == ("Pipeline", "$a", [("Stage", "filter", [], ("**", "is good"))])
 
 
 # --- mistakes --------------------------------------------------------------------------------------------------------
