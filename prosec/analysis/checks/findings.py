@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from itertools import islice
 
 from prosec.diagnostics import Diagnostic, Edit, Fix, Related
 from prosec.source import Source, Span
@@ -49,7 +50,8 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     # Imported when a program has such a mistake: the module is not needed for the others.
     from difflib import get_close_matches
 
-    candidates = list(known)
+    # Among hundreds of names the comparison would take longer than the rest of the check.
+    candidates = list(islice(known, 200))
     folded = word.lower().replace("_", "-")
     if folded in candidates:
         return folded

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from prosec.analysis.checks.paths import Earlier
 from prosec.analysis.checks.walk import Checks, Place, Rule, rule
 from prosec.diagnostics import Related
-from prosec.source import Span
 from prosec.syntax import nodes
 
 _DECLARATIONS = (nodes.Use, nodes.ImportSkill, nodes.Input, nodes.Agent, nodes.Block, nodes.Broken)
@@ -16,7 +16,7 @@ class InputChecks(Checks):
     """E021, E022, W025."""
 
     def rules(self) -> Iterable[Rule]:
-        self.seen: dict[str, list[tuple[Place, Span]]] = {}
+        self.seen: dict[str, Earlier] = {}
         self.running_from: int | None = None
         for statement in self.findings.program.statements:
             if not isinstance(statement, _DECLARATIONS):
@@ -43,17 +43,15 @@ class InputChecks(Checks):
             )
 
     def _declared_once(self, name: nodes.Name, place: Place) -> None:
-        earlier = self.seen.setdefault(name.text, [])
-        for other, span in earlier:
-            # In arms of which one alone is taken it is the same input.
-            if isinstance(other.parting(place), nodes.If | nodes.Choice):
-                continue
+        # In arms of which one alone is taken it is the same input.
+        earlier = self.seen.setdefault(name.text, Earlier(nodes.If, nodes.Choice))
+        first = earlier.before(place)
+        if first is not None:
             self.findings.report(
                 "E021",
                 f"input '{name.text}' is declared twice",
                 name.span,
                 help="remove one of the two, or rename it",
-                related=(Related("first declared here", span),),
+                related=(Related("first declared here", first),),
             )
-            break
-        earlier.append((place, name.span))
+        earlier.add(place, name.span)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from prosec.analysis.checks.findings import persists
+from prosec.analysis.checks.paths import Earlier
 from prosec.analysis.checks.walk import Checks, Place, Rule, rule
 from prosec.diagnostics import Edit, Fix, Related
 from prosec.source import Span
@@ -17,7 +18,7 @@ class SessionChecks(Checks):
     """E003, E017, W001-W004, W011."""
 
     def rules(self) -> Iterable[Rule]:
-        self.used: dict[str, list[tuple[Place, Span]]] = {}
+        self.used: dict[str, Earlier] = {}
         return (
             rule(nodes.Agent, self.agent),
             rule(nodes.Session, self.session),
@@ -62,7 +63,7 @@ class SessionChecks(Checks):
             return
         if prompt is None:
             self._agent_without_prompt(resume.agent)
-        self.used.setdefault(agent.name.text, []).append((place, resume.agent.span))
+        self._earlier(agent.name.text).add(place, resume.agent.span)
 
     def _agent_without_prompt(self, name: nodes.Name) -> None:
         agent = self.findings.agents.get(name.text)
@@ -120,25 +121,27 @@ class SessionChecks(Checks):
         agent = self.findings.agents.get(name.text)
         if agent is None or not persists(agent):
             return
-        earlier = self.used.setdefault(name.text, [])
-        for other, span in earlier:
-            if other.block is place.block and other.parting(place) is None:
-                fix = None
-                # Only the plain form has a counterpart: `resume:` takes neither a name nor a title.
-                if session.name is None and session.text is None:
-                    word = Span(session.span.start, session.span.start + len("session"))
-                    if self.findings.source.slice(word) == "session":
-                        fix = Fix("write resume", (Edit(word, "resume"),))
-                self.findings.report(
-                    "W011",
-                    f"this session does not see what '{name.text}' remembers",
-                    name.span,
-                    help=f"write 'resume: {name.text}' to go on with its memory",
-                    related=(Related("it has worked and remembered here", span),),
-                    fix=fix,
-                )
-                break
-        earlier.append((place, name.span))
+        earlier = self._earlier(name.text)
+        worked = earlier.before(place)
+        earlier.add(place, name.span)
+        if worked is None:
+            return
+        fix = None
+        # Only the plain form has a counterpart: `resume:` takes neither a name nor a title.
+        if session.name is None and session.text is None:
+            word = Span(session.span.start, session.span.start + len("session"))
+            fix = Fix("write resume", (Edit(word, "resume"),))
+        self.findings.report(
+            "W011",
+            f"this session does not see what '{name.text}' remembers",
+            name.span,
+            help=f"write 'resume: {name.text}' to go on with its memory",
+            related=(Related("it has worked and remembered here", worked),),
+            fix=fix,
+        )
+
+    def _earlier(self, agent: str) -> Earlier:
+        return self.used.setdefault(agent, Earlier(nodes.If, nodes.Choice, nodes.Parallel))
 
 
 def _prompt(properties: tuple[nodes.Property, ...]) -> nodes.Property | None:

@@ -31,21 +31,6 @@ class Place:
     fork: nodes.Node | None = None
     arm: int = 0
 
-    def parting(self, other: Place) -> nodes.Node | None:
-        """The construct in different arms of which the two places stand, if there is one."""
-        arms: dict[nodes.Node, int] = {}
-        place: Place | None = self
-        while place is not None:
-            if place.fork is not None:
-                arms[place.fork] = place.arm
-            place = place.outer
-        place = other
-        while place is not None:
-            if place.fork is not None and arms.get(place.fork, place.arm) != place.arm:
-                return place.fork
-            place = place.outer
-        return None
-
 
 # The nodes of one class are what a check of that class takes; `rule` proves it, so that the table need not.
 Rule: TypeAlias = tuple[type[nodes.Node], Callable[..., None]]
