@@ -22,8 +22,7 @@ from .frames import Frame, Strand, strand_here
 from .identity import chained, labelled
 from .providers.protocol import JSON, Hints, Kind, Usage
 from .shaping import Shape, refused
-from .so_far import SoFar
-from .steps import Step
+from .steps import SoFar, Step
 from .tasks import Answer, Decision, Entry, Question, QuestionKind, Repair, Reports, Task, TaskKind
 from .values import Liftable, Value
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from .clock import Clock
 from .errors import Stop
 from .events import Bound as BoundEvent
-from .events import Event, Observer, Warned
+from .events import Event, Observer, RoundStarted, Warned
 from .frames import Bound, FiledName, Frame, Strand, root_strand, strand_here
 from .identity import content, digest_of, identity
 from .listing import Listing
@@ -132,6 +132,11 @@ class Execution:
         for observer in self._observers:
             observer.see(event)
 
+    def round_started(self, line: int | None, number: int, of: int | None) -> None:
+        """Round `number` (from 0) of a loop begins; `of` is None where it has no bound."""
+        if self._observers:
+            self.tell(RoundStarted(line, number, of))
+
     @property
     def observed(self) -> bool:
         return bool(self._observers)
@@ -159,6 +164,15 @@ class Execution:
         return text
 
     # Names
+
+    def here(self) -> Strand:
+        """The strand that the running task is in."""
+        return strand_here.get()
+
+    def bind_item(self, frame: Frame, name: str, value: Value) -> Value:
+        """Make a loop item, index or catch variable known by name: no file, not in the account."""
+        strand_here.get().write(frame, name, Bound(value, "item"))
+        return value
 
     def bind(
         self,

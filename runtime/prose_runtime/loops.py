@@ -6,7 +6,6 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from .errors import BadValue, LimitReached
-from .events import RoundStarted
 from .shaping import Shape
 from .values import Liftable, Value
 
@@ -65,7 +64,7 @@ def count_rounds(
                 )
             execution.check(strand)
             loop.number = number
-            execution.tell(RoundStarted(line, number, of))
+            execution.round_started(line, number, of)
             yield Value(number)
             number += 1
     finally:
@@ -98,6 +97,6 @@ class Each(Generic[T]):
         execution.check()
         number = self._next
         self._next += 1
-        execution.tell(RoundStarted(self._line, number, len(self._items)))
+        execution.round_started(self._line, number, len(self._items))
         item = self._items[number]
         return (item, Value(number)) if self._indexed else item  # type: ignore[return-value]

@@ -10,11 +10,9 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, overload
 
 from .errors import ProseError, Thrown, Unbound
-from .frames import Bound, strand_here
 from .loops import Each, count_of, count_rounds
 from .shaping import Returns, Shape, refused
-from .so_far import SoFar
-from .steps import Step, call_line
+from .steps import SoFar, Step, call_line
 from .values import Liftable, Value
 
 if TYPE_CHECKING:
@@ -52,7 +50,7 @@ class Run:
 
     def __getitem__(self, name: str) -> Value:
         """What a name stands for: here, in the callers, at the root. Raises Unbound."""
-        found = strand_here.get().resolve(self._frame, name)
+        found = self._execution.here().resolve(self._frame, name)
         if found is None:
             raise self._unbound(name)
         return found[1].value
@@ -88,9 +86,7 @@ class Run:
 
     def item(self, name: str, value: Liftable) -> Value:
         """Make a loop item, index or catch variable known by name to the blocks that are called."""
-        lifted = Value(value)
-        strand_here.get().write(self._frame, name, Bound(lifted, "item"))
-        return lifted
+        return self._execution.bind_item(self._frame, name, Value(value))
 
     async def unpack(self, value: Liftable, *names: str, const: bool = False) -> tuple[Value, ...]:
         """Bind the fields of an object; text is turned into one by the shared rules."""
@@ -221,7 +217,7 @@ class Run:
     ) -> Step[bool]:
         from .asking import DecisionStep
 
-        loops = strand_here.get().loops
+        loops = self._execution.here().loops
         loop = next((one for one in reversed(loops) if one.frame is self._frame), None)
         line = self._line()
         if loop is not None and after_round and loop.is_last:
@@ -268,7 +264,7 @@ class Run:
             of = count_of(count, "the number of rounds")
         elif max is not None:
             of = count_of(max, "the loop's max")
-        return count_rounds(self, strand_here.get(), line, of, max is not None)
+        return count_rounds(self, self._execution.here(), line, of, max is not None)
 
     @overload
     def each(self, items: Liftable) -> Each[Value]: ...
@@ -298,7 +294,7 @@ class Run:
         """Wait until all earlier rounds of the innermost concurrent loop have ended."""
         from .rounds import turn_here
 
-        await turn_here(strand_here.get())
+        await turn_here(self._execution.here())
 
     # Pipelines
 

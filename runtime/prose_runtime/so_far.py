@@ -16,12 +16,6 @@ MOST: Final = 30
 """Results that an account remembers; inputs are all in it."""
 
 
-class SoFar:
-    """The marker `run.so_far`: "tell the session what has happened so far"."""
-
-    __slots__ = ()
-
-
 @dataclass(frozen=True, slots=True)
 class Account:
     """Inputs, then the newest results, oldest first. Nothing is in it twice under one label and path."""

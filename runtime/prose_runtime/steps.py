@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 T_co = TypeVar("T_co", covariant=True)
 
 
+class SoFar:
+    """The marker `run.so_far`: "tell the session what has happened so far"."""
+
+    __slots__ = ()
+
+
 class Step(Generic[T_co]):
     """Work that has not begun. Await it, or give it to `run.parallel`."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from prose_runtime.errors import Thrown
 from prose_runtime.state.bindings import Binding, NotABinding, file_name, parsed, rendered
 from prose_runtime.values import Value

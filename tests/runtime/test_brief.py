@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from prose_runtime import Agent, Permissions, Program, ProseError, Retry, Run, Value
-
 from scripted import Scripted, failing, play
 
 program = Program("brief.prose")

@@ -6,9 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-
 from prose_runtime import Program, ProseError, Run, Value
-
 from scripted import Scripted, failing, play, played
 from test_parallel import never
 

@@ -6,10 +6,8 @@ import asyncio
 from pathlib import Path
 
 import pytest
-
 from prose_runtime import Program, ProseError, Run, Value
 from prose_runtime.concurrency import Joined
-
 from scripted import Scripted, failing, play, played
 
 

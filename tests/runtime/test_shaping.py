@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 import pytest
-
 from prose_runtime.numerals import number_in, truth_in
 from prose_runtime.shaping import Shape, refused, turn_text
 from prose_runtime.values import Value

@@ -8,13 +8,11 @@ import signal
 from pathlib import Path
 
 import pytest
-
 from prose_runtime import Agent, Permissions, Program, ProseError, Run
 from prose_runtime.errors import StoreFailed, UsageError
 from prose_runtime.events import Bound, Warned
 from prose_runtime.settings import InputWanted
 from prose_runtime.state import filesystem
-
 from scripted import Scripted, failing, play, played
 from test_parallel import never
 
@@ -140,7 +138,7 @@ def test_ctrl_c_once_finishes_what_runs(tmp_path: Path) -> None:
     assert ran.outcome.exit_code == 130
     assert ran.outcome.status == "interrupted"
     assert sorted(ran.prompts) == ["one", "two"]
-    assert ["finished", "finished"] == [r["text"] for r in ran.records("result")]
+    assert [r["text"] for r in ran.records("result")] == ["finished", "finished"]
     assert ran.outcome.resume_command is not None
 
 
