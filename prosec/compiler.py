@@ -84,6 +84,8 @@ def judged(found: Iterable[Diagnostic], strict: bool) -> list[Diagnostic]:
         code = CODES[diagnostic.code]
         if code.only_strict and not strict:
             continue
+        if strict and diagnostic.code == "W029":
+            continue  # E018 says it.
         kept.append(replace(diagnostic, raised=True) if strict and code.strict else diagnostic)
     return kept
 

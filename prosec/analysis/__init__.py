@@ -31,7 +31,7 @@ def analyse(program: nodes.Program) -> Analysis:
     settle_told(analysis)
     settle_questions(analysis)
     settle_shapes(walker)
-    check_names(analysis, walker.broken)
+    check_names(analysis, walker.broken, walker.lost)
     check_references(analysis, walker.broken)
     output_stops(program, analysis)
     return analysis

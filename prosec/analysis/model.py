@@ -228,12 +228,15 @@ class Read:
 
 @dataclass(slots=True, eq=False)
 class Shape:
-    """How a value is used, gathered from everything that reads it; `item` is how a list's items are used."""
+    """How a value is used, gathered from everything that reads it.
+
+    `fields` are those of an object, each with how it is used itself; `item` is how a list's items are used.
+    """
 
     list: bool = False
     number: bool = False
     boolean: bool = False
-    fields: dict[str, None] = field(default_factory=dict)
+    fields: dict[str, Shape] = field(default_factory=dict)
     whole: bool = False
     item: Shape | None = None
 
@@ -244,11 +247,15 @@ class Shape:
         self.number |= other.number
         self.boolean |= other.boolean
         self.whole |= other.whole
-        self.fields.update(other.fields)
+        for name in other.fields:
+            self.fields.setdefault(name, Shape())
         changed = before != (self.list, self.number, self.boolean, len(self.fields), self.whole)
         if other.item is not None and other.item is not self.item:
             self.item = self.item or Shape()
             changed |= self.item.add(other.item)
+        for name, shape in other.fields.items():
+            if shape is not self.fields[name]:
+                changed |= self.fields[name].add(shape)
         return changed
 
 

@@ -9,12 +9,13 @@ from prosec.analysis.model import Analysis, Variable
 from prosec.diagnostics import Diagnostic, Edit, Fix, Related
 from prosec.source import Span
 from prosec.syntax import nodes
+from prosec.syntax.tokens import RESERVED
 
 
-def check_names(analysis: Analysis, broken: set[str]) -> None:
+def check_names(analysis: Analysis, broken: set[str], lost: bool) -> None:
     """Report clashes, unused variables, unknown agents, blocks and programs, and wrong arguments."""
     _clashes(analysis)
-    _unused(analysis)
+    _unused(analysis, lost)
     for scope in [analysis.root, *analysis.blocks.values()]:
         for site in scope.calls:
             _arguments(site.node, analysis, broken)
@@ -40,7 +41,7 @@ def _clashes(analysis: Analysis) -> None:
                     else _clash(what, other, "variable", nodes.Name(variable.span, name))
                 )
             root = analysis.root.names.get(name)
-            if variable.kind == "parameter" and root is not None:
+            if variable.kind == "parameter" and root is not None and root.kind != "output":
                 analysis.diagnostics.append(
                     Diagnostic(
                         "W012",
@@ -62,7 +63,10 @@ def _clash(what: str, name: nodes.Name, other: str, first: nodes.Name) -> Diagno
     )
 
 
-def _unused(analysis: Analysis) -> None:
+def _unused(analysis: Analysis, lost: bool) -> None:
+    if lost:
+        # What was lost with a broken statement may have used anything.
+        return
     # Whoever is told what has happened so far sees every result before it, by name.
     last_told = max((node.span.end for node in analysis.told), default=-1)
     asked = [q.node.span.end for q in analysis.questions.values() if not q.about and q.kind != "session"]
@@ -71,10 +75,11 @@ def _unused(analysis: Analysis) -> None:
         for name, variable in scope.names.items():
             if variable.reads or variable.by_name or variable.forced or name in analysis.exported:
                 continue
-            if variable.kind not in ("let", "const", "input") or not _declared(variable):
+            if variable.kind not in ("let", "const", "input") or not _declared(variable) or name in RESERVED:
                 continue
             told = variable.result or variable.kind == "input"
-            if told and (last_told > variable.span.end or scope.block is not None):
+            bound = max((write.value.span.end for write in variable.writes if write.value), default=variable.span.end)
+            if told and (last_told > bound or scope.block is not None):
                 continue
             analysis.diagnostics.append(
                 Diagnostic(
@@ -137,7 +142,8 @@ def _given(
     positions = iter(names)
     for argument in node.arguments:
         if argument.name is None:
-            parameter = next((name for name in positions if name not in given), None)
+            # A parameter named twice, which is an error of its own, takes two arguments.
+            parameter = next((name for name in positions if name not in given or names.count(name) > 1), None)
             if parameter is None:
                 analysis.diagnostics.append(
                     Diagnostic(
@@ -183,27 +189,57 @@ def _and(names: Iterable[str]) -> str:
 
 def check_references(analysis: Analysis, broken: set[str]) -> None:
     """Report sessions of unknown agents (E007), calls of unknown programs (E025), and early resumes (W029)."""
-    started: dict[str, int] = {}
-    for node in analysis.shapes:
-        if isinstance(node, nodes.Session) and node.agent is not None:
-            started.setdefault(node.agent.text, node.span.start)
-            started[node.agent.text] = min(started[node.agent.text], node.span.start)
     for node in analysis.shapes:
         if isinstance(node, nodes.Session | nodes.Resume) and node.agent is not None:
-            if node.agent.text not in analysis.agents and node.agent.text not in broken:
+            name = node.agent.text
+            if name not in analysis.agents and name not in broken:
                 analysis.diagnostics.append(_unknown_agent(node.agent, analysis))
-        if isinstance(node, nodes.Resume) and node.agent.text in analysis.agents:
-            if started.get(node.agent.text, node.span.end) > node.span.start:
-                analysis.diagnostics.append(
-                    Diagnostic(
-                        "W029",
-                        f"'{node.agent.text}' is resumed before any session of it",
-                        node.agent.span,
-                        help=f"start with `session: {node.agent.text}`, unless an earlier run left it a memory",
-                    )
-                )
+    _early_resumes(analysis)
     for call in analysis.calls:
         _program_call(call, analysis, broken)
+
+
+def _early_resumes(analysis: Analysis) -> None:
+    """Report a `resume:` that no session of its agent comes before, in the order of execution.
+
+    A block is entered where it is first called; blocks that nothing calls come last.
+    """
+    started: set[str] = set()
+    entered: set[str] = set()
+    stack: list[nodes.Node] = [
+        *(scope.block.body for scope in reversed(analysis.blocks.values()) if scope.block is not None),
+        analysis.program,
+    ]
+    called = {site.node.name.text for scope in analysis.blocks.values() for site in scope.callers}
+    while stack:
+        node = stack.pop()
+        if isinstance(node, nodes.Block):
+            continue
+        if isinstance(node, nodes.Session) and node.agent is not None:
+            started.add(node.agent.text)
+        elif isinstance(node, nodes.Resume) and node.agent.text in analysis.agents:
+            if node.agent.text not in started:
+                _early_resume(node.agent, analysis)
+                started.add(node.agent.text)
+        stack.extend(reversed(list(nodes.children(node))))
+        if isinstance(node, nodes.DoCall) and node.name.text in analysis.blocks:
+            block = analysis.blocks[node.name.text].block
+            if block is not None and node.name.text in called and node.name.text not in entered:
+                entered.add(node.name.text)
+                stack.append(block.body)
+
+
+def _early_resume(agent: nodes.Name, analysis: Analysis) -> None:
+    # E018 is reported with --strict only, and then instead of the warning.
+    for code in ("W029", "E018"):
+        analysis.diagnostics.append(
+            Diagnostic(
+                code,
+                f"'{agent.text}' is resumed before any session of it",
+                agent.span,
+                help=f"start with `session: {agent.text}`, unless an earlier run left it a memory",
+            )
+        )
 
 
 def _unknown_agent(name: nodes.Name, analysis: Analysis) -> Diagnostic:
@@ -250,25 +286,32 @@ def _program_call(node: nodes.Call, analysis: Analysis, broken: set[str]) -> Non
 
 
 def output_stops(program: nodes.Program, analysis: Analysis) -> None:
-    """Report outputs that look as if they ended the program (W028): in an `if` without else, with more after it."""
-    for position, statement in enumerate(program.statements[:-1]):
+    """Report outputs that look as if they ended the program (W028): in an `if` without else, with more after them."""
+    for position, statement in enumerate(program.statements):
         if not isinstance(statement, nodes.If) or statement.otherwise is not None:
             continue
-        following = program.statements[position + 1 :]
-        if all(isinstance(item, nodes.Agent | nodes.Block | nodes.Use | nodes.ImportSkill) for item in following):
-            continue
+        after = [item for item in program.statements[position + 1 :] if not isinstance(item, _DEFINITIONS)][:1]
         for clause in statement.clauses:
-            last = clause.body.statements[-1:]
-            if last and isinstance(last[0], nodes.Output) and last[0].name is not None:
-                analysis.diagnostics.append(
-                    Diagnostic(
-                        "W028",
-                        "output does not stop the program: what follows runs too",
-                        Span(last[0].span.start, last[0].name.span.end),
-                        help="put what follows into an `else:`",
-                        related=(Related("this runs afterwards", _head(following[0])),),
-                    )
-                )
+            inside = clause.body.statements
+            for place, item in enumerate(inside):
+                following = [*inside[place + 1 : place + 2], *after]
+                if isinstance(item, nodes.Output) and item.name is not None and following:
+                    _does_not_stop(item, item.name, following[0], analysis)
+
+
+_DEFINITIONS = (nodes.Agent, nodes.Block, nodes.Use, nodes.ImportSkill)
+
+
+def _does_not_stop(output: nodes.Output, name: nodes.Name, following: nodes.Node, analysis: Analysis) -> None:
+    analysis.diagnostics.append(
+        Diagnostic(
+            "W028",
+            "output does not stop the program: what follows runs too",
+            Span(output.span.start, name.span.end),
+            help="put what follows into an `else:`",
+            related=(Related("this runs afterwards", _head(following)),),
+        )
+    )
 
 
 def _head(node: nodes.Node) -> Span:

@@ -23,6 +23,7 @@ from prosec.analysis.walk import Walker
 from prosec.diagnostics import Diagnostic, Edit, Fix, Related
 from prosec.source import Span
 from prosec.syntax import nodes
+from prosec.syntax.tokens import RESERVED
 
 
 class Resolver:
@@ -340,6 +341,8 @@ class Resolver:
                         related=(Related("declared here", root.span),),
                     )
                 )
+            if name in RESERVED:
+                continue
             if not reached and name not in self.walker.broken and not self._left_anywhere(scope, name):
                 self.report(self._unassignable(name, write))
                 self.walker.broken.add(name)
@@ -405,6 +408,11 @@ class Resolver:
                 for _, other in self._callers(read.unit.scope, read.name):
                     other.by_name = True
                 certain[read.name] = certain.get(read.name, True) and found and read.bound
+            for ref in _permission_refs(agent):
+                if ref.name in self.analysis.root.names or ref.name in self.block_names:
+                    continue
+                if ref.name not in self.walker.broken:
+                    self.report(self._undefined(ref.name, ref.span, self.analysis.root))
             for hole in _holes(agent):
                 names = [node.name for node in _refs(hole.value)]
                 known = all(name in self.analysis.root.names or name in self.block_names for name in names)
@@ -449,6 +457,17 @@ def _refs(node: nodes.Node) -> list[nodes.Ref]:
         if isinstance(item, nodes.Ref):
             found.append(item)
         stack.extend(nodes.children(item))
+    return found
+
+
+def _permission_refs(agent: nodes.Agent) -> list[nodes.Ref]:
+    """The bare names in an agent's lists of permission patterns."""
+    found: list[nodes.Ref] = []
+    for item in agent.properties:
+        if isinstance(item.value, nodes.Permissions):
+            for rule in item.value.rules:
+                if isinstance(rule.value, nodes.ListLiteral):
+                    found.extend(pattern for pattern in rule.value.items if isinstance(pattern, nodes.Ref))
     return found
 
 

@@ -69,6 +69,9 @@ class Walker:
         self.writes: list[tuple[Variable, Write]] = []
         self.holes: list[tuple[nodes.Hole, Scope, list[Read]]] = []
         self.broken: set[str] = set()
+        """Names that statements which could not be parsed would have declared."""
+        self.lost = False
+        """Whether any statement could not be parsed."""
         self.agent_names = _agent_prompt_names(analysis.agents)
         self.agent_reads: dict[str, list[Read]] = {name: [] for name in analysis.agents}
         self.target_uses: dict[nodes.Node, Shape] = {}
@@ -145,7 +148,8 @@ class Walker:
         self.environment = {}
         self.certain = self.possible = 0
         self.nesting, self.indentation, self.catching = 0, 1, 0
-        for parameter in block.parameters:
+        for position, parameter in enumerate(block.parameters):
+            self._twice(parameter, block.parameters[:position], "parameter")
             variable = self._declare(parameter.text, "parameter", parameter.span)
             self._record(variable, Write(parameter.span, self.unit, self.arm, None, None, True))
             scope.parameters.append(variable)
@@ -222,6 +226,20 @@ class Walker:
                     related=(first,),
                 )
             )
+
+    def _twice(self, name: nodes.Name, earlier: Iterable[nodes.Name], what: str) -> None:
+        for other in earlier:
+            if other.text == name.text:
+                self.report(
+                    Diagnostic(
+                        "E019",
+                        f"{what} '{name.text}' is named twice",
+                        name.span,
+                        help="give each its own name",
+                        related=(Related("first named here", other.span),),
+                    )
+                )
+                return
 
     @contextmanager
     def _owned(
@@ -336,6 +354,7 @@ class Walker:
         pass
 
     def _broken(self, node: nodes.Broken, use: Use) -> None:
+        self.lost = True
         self.broken.update(node.names)
 
     def _text(self, node: nodes.Text, use: Use) -> None:
@@ -362,11 +381,11 @@ class Walker:
             self.value(entry.value, WHOLE)
 
     def _field(self, node: nodes.Field, use: Use) -> None:
-        self.value(node.value, NOTHING if node.name == "length" else Shape(fields={node.name: None}))
+        self.value(node.value, NOTHING if node.name == "length" else _of_field(node.name, use))
 
     def _index(self, node: nodes.Index, use: Use) -> None:
         if isinstance(node.index, nodes.Text):
-            self.value(node.value, Shape(fields={node.index.plain: None}))
+            self.value(node.value, _of_field(node.index.plain, use))
         else:
             items = Shape(list=True, item=use if isinstance(use, Shape) else None)
             self.value(node.value, items if self._numeric(node.index) else WHOLE)
@@ -456,11 +475,10 @@ class Walker:
                 for rule in value.rules:
                     if isinstance(rule.value, nodes.ListLiteral):
                         for pattern in rule.value.items:
-                            if isinstance(pattern, nodes.Text):
-                                self._text(pattern, WHOLE)
+                            self.value(pattern, WHOLE)
             elif name in ("model", "backoff", "persist") and isinstance(value, nodes.Ref):
                 continue
-            elif name in ("prompt", "context", "skills"):
+            elif name in ("prompt", "context"):
                 self.value(value, WHOLE)
 
     def _started(self, node: nodes.Node, agent: nodes.Name | None) -> None:
@@ -556,6 +574,7 @@ class Walker:
         certain, possible = fork
         shared: list[tuple[int, int]] = []
         starts: list[tuple[int, int]] = []
+        named: dict[int, tuple[Variable, Span]] = {}
         for position, branch in enumerate(node.branches):
             self._go(fork)
             starts.append((len(self.reads), len(self.writes)))
@@ -576,10 +595,14 @@ class Walker:
             self.in_step = nested_step
             self.arm = outer
             shared.append((len(self.reads), len(self.writes)))
+            if branch.name is not None:
+                known = self.environment.get(branch.name.text) or self.scope.names.get(branch.name.text)
+                if known is not None and known.bit & fork[1]:
+                    named[position] = known, branch.name.span
             if certainly:
                 certain |= self.certain
             possible |= self.possible
-        self._shared_variables(node, starts, shared, fork[1])
+        self._shared_variables(starts, shared, named, fork[1])
         self._go((certain, possible))
         as_value = use is not NOTHING
         seen: set[str] = set()
@@ -601,7 +624,11 @@ class Walker:
             variable.forced |= as_value or self.in_step
 
     def _shared_variables(
-        self, node: nodes.Parallel, starts: list[tuple[int, int]], ends: list[tuple[int, int]], before: int
+        self,
+        starts: list[tuple[int, int]],
+        ends: list[tuple[int, int]],
+        named: dict[int, tuple[Variable, Span]],
+        before: int,
     ) -> None:
         """Report variables from before the fork that one branch writes and another writes or reads (W030)."""
         touched: dict[Variable, list[tuple[int, Span, bool]]] = {}
@@ -612,6 +639,9 @@ class Walker:
             for item in self.reads[read:reads]:
                 if item.variable is not None and item.variable.bit & before:
                     touched.setdefault(item.variable, []).append((position, item.node.span, False))
+            if position in named:
+                variable, span = named[position]
+                touched.setdefault(variable, []).append((position, span, True))
         for variable, places in touched.items():
             first = next((place for place in places if place[2]), None)
             other = first and next((place for place in places if place[0] != first[0]), None)
@@ -655,7 +685,7 @@ class Walker:
     def _let(self, node: nodes.Let, use: Use) -> None:
         kind: VariableKind = "const" if node.keyword == "const" else "let"
         if node.destructures:
-            self.value(node.value, Shape(fields={name.text: None for name in node.targets}))
+            self.value(node.value, Shape(fields={name.text: Shape() for name in node.targets}))
             for name in node.targets:
                 self._bind(node, name, kind, node.value, True)
             return
@@ -714,16 +744,6 @@ class Walker:
             self.analysis.variables[node, name.text] = known
             self.analysis.exported.add(name.text)
             return
-        if known is not None and known.kind != "output" and known.owner is None:
-            self.report(
-                Diagnostic(
-                    "W012",
-                    f"output '{name.text}' and the variable '{name.text}' are one name",
-                    name.span,
-                    help=f"the output gives `{name.text}` this value too; choose another name to keep both",
-                    related=(Related("the variable", known.span),),
-                )
-            )
         if known is None or known.kind != "const":
             self._bind(node, name, "output", node.value, False)
 
@@ -779,6 +799,8 @@ class Walker:
     def _for(self, node: nodes.For, use: Use) -> None:
         items = Shape()
         self.value(node.items, Shape(list=True, item=items))
+        if node.index is not None:
+            self._twice(node.index, (node.item,), "loop variable")
         if node.concurrent:
             self._concurrent_for(node, items)
             return
@@ -922,6 +944,11 @@ def _join_policy(modifiers: tuple[nodes.Modifier, ...]) -> tuple[str, bool]:
         elif modifier.name == "on-fail":
             tolerant = word in ("continue", "ignore")
     return strategy, tolerant
+
+
+def _of_field(name: str, use: Use) -> Shape:
+    """How an object is used of which a field is used so."""
+    return Shape(fields={name: use if isinstance(use, Shape) else Shape()})
 
 
 def _const_assigned(name: nodes.Name, variable: Variable) -> Diagnostic:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -359,5 +360,13 @@ class Expressions:
 
     def _fields(self, shape: Shape) -> cst.Call:
         self.used.add("Fields")
+        names: list[cst.BaseExpression] = []
+        typed: list[tuple[str, cst.BaseExpression]] = []
+        for name, of_field in shape.fields.items():
+            kind = self.shape(of_field)
+            if kind is None or not name.isidentifier() or keyword.iskeyword(name) or name == "only":
+                names.append(py.string(name))
+            else:
+                typed.append((name, kind))
         only = [] if shape.whole else [("only", py.name("True"))]
-        return py.call(py.name("Fields"), [py.string(name) for name in shape.fields], only)
+        return py.call(py.name("Fields"), names, [*typed, *only])

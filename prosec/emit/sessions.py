@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 import libcst as cst
 
@@ -94,10 +94,15 @@ def _model(properties: dict[str, nodes.Expression | nodes.Permissions]) -> Keywo
     return []
 
 
+def _names(item: nodes.Expression) -> TypeGuard[nodes.Ref | nodes.Text]:
+    return isinstance(item, nodes.Ref | nodes.Text)
+
+
 def _skills(emit: Expressions, properties: dict[str, nodes.Expression | nodes.Permissions]) -> Keywords:
     skills = properties.get("skills")
     if isinstance(skills, nodes.ListLiteral) and skills.items:
-        return [("skills", py.listing([emit.emit(item).node for item in skills.items]))]
+        names = [item.name if isinstance(item, nodes.Ref) else item.plain for item in skills.items if _names(item)]
+        return [("skills", py.listing([py.string(name) for name in names]))]
     return []
 
 
@@ -110,9 +115,7 @@ def _permissions(emit: Expressions, node: nodes.Permissions) -> cst.BaseExpressi
         if isinstance(value, nodes.Ref):
             keywords.append((rule.name.text, py.string(value.name)))
         elif isinstance(value, nodes.ListLiteral):
-            patterns = [
-                py.string(item.name) if isinstance(item, nodes.Ref) else emit.emit(item).node for item in value.items
-            ]
+            patterns = [emit.prompt(item) for item in value.items]
             keywords.append((rule.name.text, py.listing(patterns)))
         else:
             keywords.append((rule.name.text, emit.emit(value).node))
@@ -166,6 +169,9 @@ def _label(node: nodes.Expression) -> str:
 
 def _depends(node: nodes.Node, emit: Expressions) -> bool:
     """Whether something in a property is known only when a session starts."""
+    words: set[nodes.Node] = set()
+    if isinstance(node, nodes.Permissions):
+        words.update(rule.value for rule in node.rules)
     stack = [node]
     while stack:
         item = stack.pop()
@@ -173,5 +179,7 @@ def _depends(node: nodes.Node, emit: Expressions) -> bool:
             if item in emit.analysis.interpolated:
                 return True
             continue
+        if isinstance(item, nodes.Ref) and item not in words:
+            return True
         stack.extend(nodes.children(item))
     return False

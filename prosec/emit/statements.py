@@ -9,7 +9,7 @@ from typing import Any
 
 import libcst as cst
 
-from prosec.analysis.model import Analysis, Unit, Variable
+from prosec.analysis.model import Analysis, Loop, Unit, Variable
 from prosec.emit import literals as py
 from prosec.emit.comments import Comments, safe
 from prosec.emit.expressions import Expressions, Kind, Out
@@ -44,6 +44,9 @@ class Statements(Expressions):
         self.comments = comments
         self.annotate = annotate
         self.before: list[str] = []
+        self.handling: list[str] = []
+        """The names of the errors whose handlers are being emitted, innermost last."""
+        self.rethrown: set[nodes.Node] = set()
         self.carried = _carried(analysis)
         self.statements: dict[type, Callable[[Any, Target | None], str]] = {
             nodes.Let: self._let,
@@ -409,7 +412,7 @@ class Statements(Expressions):
             home = variable.home
             if home is None or variable.kind == "catch" or unit is home or not unit.within(home):
                 continue
-            if unit.parent is home and any(_in_loop(write.loop, unit.loop) for write in variable.writes):
+            if unit.parent is home and any(_share_loop(write.loop, unit.loop, home) for write in variable.writes):
                 found.append(variable)
         return found
 
@@ -634,23 +637,30 @@ class Statements(Expressions):
         return text
 
     def _try(self, node: nodes.Try, target: Target | None) -> str:
-        error = ""
-        handler = ""
+        error = handler = ""
+        handles = False
         if node.catch is not None:
-            self.used.add("ProseError")
             variable = self._owned(node.catch, node.catch.name)
-            if variable is not None and self._used(variable) != "_":
-                error = variable.python
-            handler = self.suite(node.catch.body.statements, node.catch.body, target)
-            handler = self._items([variable], handler)
-        return self.templates.render(
-            "try",
-            body=self.suite(node.body.statements, node.body, target),
-            handles=node.catch is not None,
-            error=error,
-            handler=handler,
-            final=self.suite(node.final.statements, node.final) if node.final is not None else "",
-        )
+            name = variable.python if variable is not None else ""
+            self.handling.append(name)
+            handler = self._items([variable], self.suite(node.catch.body.statements, node.catch.body, target))
+            self.handling.pop()
+            if variable is not None and self._error_is_used(variable):
+                error = name
+            handles = any(line and not line.startswith("#") for line in handler.split("\n")) and handler != "raise"
+        body = self.suite(node.body.statements, node.body, target)
+        final = self.suite(node.final.statements, node.final) if node.final is not None else ""
+        if not handles and not final:
+            # A catch that only throws again catches nothing.
+            return body
+        if handles:
+            self.used.add("ProseError")
+        return self.templates.render("try", body=body, handles=handles, error=error, handler=handler, final=final)
+
+    def _error_is_used(self, variable: Variable) -> bool:
+        if variable.by_name or not self.is_local(variable):
+            return True
+        return any(read.variable is variable and read.node not in self.rethrown for read in variable.reads)
 
     # --- leaving ------------------------------------------------------------------------------------------------
 
@@ -658,6 +668,10 @@ class Statements(Expressions):
         if node.value is None:
             return self.templates.render("throw", error="")
         out = self.emit(node.value)
+        if out.kind is Kind.ERROR and self.handling and py.code(out.node) == self.handling[-1]:
+            # It is the error being handled: Python's bare `raise` says so.
+            self.rethrown.add(node.value)
+            return self.templates.render("throw", error="")
         if out.kind is not Kind.ERROR:
             out = Out(self.run_call("error", node, [out.node]), Kind.ERROR)
         return self.templates.render("throw", error=py.code(out.node))
@@ -702,12 +716,12 @@ class _Inside:
         self.unit = unit
 
     def __enter__(self) -> None:
-        self.outer = self.statements.unit, self.statements.before
-        self.statements.unit = self.unit
-        self.statements.before = []
+        emit = self.statements
+        self.outer = emit.unit, emit.before, emit.handling
+        emit.unit, emit.before, emit.handling = self.unit, [], []
 
     def __exit__(self, *_: object) -> None:
-        self.statements.unit, self.statements.before = self.outer
+        self.statements.unit, self.statements.before, self.statements.handling = self.outer
 
 
 _DEFINITIONS = (nodes.Agent, nodes.Block, nodes.Use, nodes.ImportSkill, nodes.Broken)
@@ -720,11 +734,16 @@ def _works(node: nodes.Node) -> bool:
     return any(_works(child) for child in nodes.children(node))
 
 
-def _in_loop(loop: Any, around: Any) -> bool:
-    while loop is not None:
-        if loop is around:
+def _share_loop(one: Loop | None, other: Loop | None, unit: Unit) -> bool:
+    """Whether two places in one function are in the same loop of it."""
+    around = set()
+    while one is not None and one.unit is unit:
+        around.add(one)
+        one = one.parent
+    while other is not None and other.unit is unit:
+        if other in around:
             return True
-        loop = loop.parent
+        other = other.parent
     return False
 
 
