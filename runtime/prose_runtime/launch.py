@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,7 +63,7 @@ def launch(program: Program, options: Options, command: str) -> Finished:
         sessions=Sessions(provider, models, retries=options.retry, jitter=clock.jitter),
         inputs=inputs,
         secrets=frozenset(options.secrets),
-        ask=_asker(progress) if person else None,
+        ask=_asker(progress, program.inputs) if person else None,
         prose_dir=options.prose_dir,
         max_concurrency=options.max_concurrency,
         max_rounds=options.max_rounds,
@@ -104,7 +104,9 @@ class _Place:
             self.directory = event.directory
 
 
-def _asker(progress: Progress) -> Callable[[InputWanted], asyncio.Future[str]]:
+def _asker(
+    progress: Progress, declared: Mapping[str, str | None]
+) -> Callable[[InputWanted], asyncio.Future[str]]:
     """Asks the person at the terminal, one question at a time."""
     turn = threading.Lock()
 
@@ -123,7 +125,7 @@ def _asker(progress: Progress) -> Callable[[InputWanted], asyncio.Future[str]]:
         def read() -> None:
             try:
                 with turn, progress.aside():
-                    text = _read_answer(wanted)
+                    text = _read_answer(wanted, wanted.text or declared.get(wanted.name))
             except (EOFError, OSError) as error:
                 given_up = UsageError(
                     f"input '{wanted.name}' was asked for, and standard input ended: {error}"
@@ -141,9 +143,9 @@ def _asker(progress: Progress) -> Callable[[InputWanted], asyncio.Future[str]]:
     return ask
 
 
-def _read_answer(wanted: InputWanted) -> str:
-    question = harmless(wanted.text or wanted.name).strip()
-    sys.stderr.write(f"{wanted.name}: {question}\n" if wanted.text else f"{wanted.name}\n")
+def _read_answer(wanted: InputWanted, question: str | None) -> str:
+    asked = f"{wanted.name}: {harmless(question).strip()}" if question else wanted.name
+    sys.stderr.write(f"{asked}\n")
     sys.stderr.flush()
     if wanted.secret:
         import getpass

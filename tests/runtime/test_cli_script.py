@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -290,3 +291,39 @@ def test_retries_of_the_program_and_without(tmp_path: Path, server: LoopbackServ
     assert "(attempt 3/3)" in ended.stderr
     server.script(Fails(400))
     assert run(script, "--retry", "none", cwd=tmp_path, **live(server)).returncode == 1
+
+
+def test_on_a_terminal_inputs_are_asked_for_and_progress_is_drawn(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, str(BRIEF), "--provider", "simulate"],
+        cwd=tmp_path,
+        env=environ(TERM="xterm"),
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        start_new_session=True,
+    )
+    os.close(theirs)
+    shown = b""
+    answered = False
+    while True:
+        try:
+            part = os.read(ours, 65_536)
+        except OSError:
+            break
+        if not part:
+            break
+        shown += part
+        if not answered and b"> " in shown:
+            os.write(ours, b"electric bikes\n")
+            answered = True
+    output, _ = process.communicate(timeout=30)
+    os.close(ours)
+    assert process.returncode == 0, shown
+    assert output.startswith(b"[simulated]")
+    assert b"market: Market to cover, for example 'electric bikes'" in shown
+    assert b"done     companies" in shown
+    [folder] = (tmp_path / ".prose" / "runs").iterdir()
+    binding = (folder / "bindings" / "market.md").read_text(encoding="utf-8")
+    assert binding.endswith("---\n\nelectric bikes")
