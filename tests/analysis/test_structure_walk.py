@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import time
+import sys
+from types import FrameType
 
 import pytest
 
@@ -16,16 +17,22 @@ from prosec.syntax import nodes, parse
 HERE = Span(0, 0)
 
 
-def seconds(text: str) -> float:
-    """How long checking takes, at best of three, parsing aside."""
+def calls(text: str) -> int:
+    """How much work checking is, in calls of functions: unlike seconds, the same on every machine."""
     source = Source(text)
     program = parse(source).program
-    took = []
-    for _ in range(3):
-        start = time.perf_counter()
+    count = 0
+
+    def profile(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(profile)
+    try:
         check_structure(program, source)
-        took.append(time.perf_counter() - start)
-    return min(took)
+    finally:
+        sys.setprofile(None)
+    return count
 
 
 def test_nodes_come_in_written_order_with_their_places() -> None:
@@ -79,13 +86,12 @@ def test_no_depth_ends_in_a_recursion_error() -> None:
         'if **this is the one, number {i}**:\n  session: writer\n  input a: "{i}"\n',
     ],
 )
-def test_twice_the_program_takes_twice_the_time(part: str) -> None:
+def test_twice_the_program_is_twice_the_work(part: str) -> None:
     agent = 'agent writer:\n  persist: true\n  prompt: "p"\n'
     small, large = (
-        seconds(agent + "".join(part.format(i=i) for i in range(count))) for count in (1_000, 4_000)
+        calls(agent + "".join(part.format(i=i) for i in range(count))) for count in (400, 800)
     )
-    # Four times the input: a quadratic check would take sixteen times as long.
-    assert large < 8 * small
+    assert large < 2.2 * small
 
 
 def test_every_subject_says_what_it_judges() -> None:
