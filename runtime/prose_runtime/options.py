@@ -76,7 +76,7 @@ class _Parser(argparse.ArgumentParser):
     """argparse that raises UsageError, and says what may have been meant."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}\n{self.format_usage().strip()}\n(--help says more)")
+        raise UsageError(f"{message}\n{self.format_usage().strip()} (--help says more)")
 
 
 def read_options(
@@ -135,6 +135,7 @@ def _parser(
 ) -> argparse.ArgumentParser:
     parser = _Parser(
         prog=command,
+        usage=_usage(flags, command),
         description=program.description or f"Runs {program.name}.",
         epilog=_epilog(program),
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -233,7 +234,7 @@ def _parser(
         "--state", default="filesystem", metavar="MODE", help="filesystem, the only one so far"
     )
     run.add_argument("--resume", metavar="RUN", help=argparse.SUPPRESS)
-    run.add_argument("--help", action="help", help="this text")
+    run.add_argument("-h", "--help", action="help", help="this text")
     return parser
 
 
@@ -307,6 +308,14 @@ _OWN = frozenset(
     ]
 )
 """Names that an input's option can't have, those of later versions included: a script's command line stays as it is."""
+
+
+def _usage(flags: Mapping[str, Sequence[str]], command: str) -> str:
+    inputs = [
+        f"{forms[0]} TEXT" if forms else f"--input {name}=TEXT" for name, forms in flags.items()
+    ]
+    shown = [*inputs[:4], *(["..."] if len(inputs) > 4 else [])]
+    return " ".join([command, *shown, "[options]"]).replace("%", "%%")
 
 
 def _only_by_input(flags: Mapping[str, Sequence[str]]) -> str:

@@ -5,6 +5,7 @@ Both are observers of the run. They write what models said only after control ch
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Protocol, TextIO
@@ -98,6 +99,7 @@ class Display:
         self._tokens: dict[int, int] = {}
         self._live: Live | None = None
         self._console: Console | None = None
+        self._lines: list[str] = []
 
     def open(self) -> None:
         # rich takes 0.1 s to import: it is loaded only where a run really draws.
@@ -116,6 +118,7 @@ class Display:
         self._live.start()
 
     def close(self) -> None:
+        self._flush()
         live, self._live = self._live, None
         if live is not None:
             live.stop()
@@ -134,8 +137,24 @@ class Display:
             self._running.pop(event.step.number, None)
             self._tokens.pop(event.step.number, None)
         line = line_for(event)
-        if line is not None and self._console is not None:
-            self._console.print(line, soft_wrap=True)
+        if line is not None:
+            self._later(line)
+
+    def _later(self, line: str) -> None:
+        """Print with what comes right after it: each print redraws the display, and a thousand sessions end at once."""
+        self._lines.append(line)
+        if len(self._lines) > 1:
+            return
+        try:
+            asyncio.get_running_loop().call_later(0.05, self._flush)
+        except RuntimeError:
+            # After the run, or without one: nothing more comes.
+            self._flush()
+
+    def _flush(self) -> None:
+        lines, self._lines = self._lines, []
+        if lines and self._console is not None:
+            self._console.print("\n".join(lines), soft_wrap=True)
 
     def _drawn(self) -> Table:
         from rich.spinner import Spinner
