@@ -79,11 +79,10 @@ async def called(
         nonlocal held
         slots.give_back()
         held = False
-        try:
-            await execution.clock.sleep(seconds)
-        finally:
-            await slots.take()
-            held = True
+        await execution.clock.sleep(seconds)
+        await slots.take()
+        held = True
+        execution.check(strand)
 
     def retrying(attempt: int, of: int, reason: str, delay: float) -> None:
         execution.store.record({"r": "retry", "id": identity, "attempt": attempt, "reason": reason})
@@ -276,9 +275,7 @@ class SessionStep(Step[Value]):
         hints = Hints(name, self.line, self.title, agent=agent)
 
         async def call(reports: Reports) -> Answer:
-            return await execution.settings.sessions.answer(
-                replace(task, name=name, hints=hints, reports=reports)
-            )
+            return await execution.settings.sessions.answer(task.named(name, hints, reports))
 
         def record(answer: Answer) -> Mapping[str, JSON]:
             fields: dict[str, JSON] = {"name": file, "execution_id": frame.execution_id, "model": answer.model}

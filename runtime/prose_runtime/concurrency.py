@@ -104,7 +104,7 @@ def parallel_step(
         raise BadValue(f"parallel has no strategy {join!r}")
     if on_fail not in ("fail-fast", "continue", "ignore"):
         raise BadValue(f"parallel has no on-fail {on_fail!r}")
-    needed = len(branches) if join == "all" else 1 if join == "first" else count
+    needed = len(branches) if join == "all" else 1 if join == "first" else max(1, count)
 
     async def start() -> Joined:
         return await _Parallel(run, branches, join, needed, on_fail, line).perform()
@@ -239,8 +239,6 @@ class _Parallel:
         won = self.values[number] is not None
         if won and isinstance(work, Step) and work.binds_itself():
             path = execution.store.place(name, frame.execution_id, strand.rounds_in(frame))
-            if (filed := fork.filed.get((frame, name))) is not None:
-                strand.filed[(frame, name)] = filed
         else:
             path = execution.write_binding(strand, frame, name, "let", value, self.line)
             if won:

@@ -24,10 +24,19 @@ Stops derive from BaseException so that neither `except ProseError` nor `except 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextvars import ContextVar
+from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
     from .values import Liftable, Value
+
+
+line_finder: ContextVar[Callable[[TracebackType | None], int | None] | None] = ContextVar(
+    "line_finder", default=None
+)
+"""From a traceback to the source line that the program was at. Set by the run."""
 
 
 class ProseError(Exception):
@@ -52,7 +61,14 @@ class ProseError(Exception):
         """This error as a value of the program."""
         from .values import Value
 
+        self.locate()
         return Value(self)
+
+    def locate(self) -> None:
+        """Find the source line where this happened, if nobody said it and the run knows its program's lines."""
+        find = line_finder.get()
+        if self.line is None and find is not None:
+            self.line = find(self.__traceback__)
 
     def __getitem__(self, key: Liftable) -> Value:
         return self.value()[key]

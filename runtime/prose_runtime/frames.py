@@ -199,6 +199,7 @@ class Strand:
         """Fold finished branches into this strand, in the order given."""
         for branch in branches:
             self.fold_names(branch.writes)
+            self.filed.update(branch.filed)
         self.join_accounts(branches)
 
     def fold_names(self, writes: Mapping[tuple[Frame, str], Bound]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .calling import in_own_task
 from .clock import SystemClock, stamp
-from .errors import Interrupted, ProseError, Stop, StoreFailed, UsageError, Waiting
+from .errors import Interrupted, ProseError, Stop, StoreFailed, UsageError, Waiting, line_finder
 from .events import RunEnded, RunStarted, Status
 from .execution import Execution
 from .frames import strand_here
@@ -107,6 +107,7 @@ class _Life:
         execution = self.execution
         strand_here.set(execution.strand)
         notices.set(execution.warn)
+        line_finder.set(self._line_in)
         await in_own_task(_coroutine(self.program.body(Run(execution, execution.root))))
 
     async def _ended(self, main: asyncio.Task[Any]) -> BaseException | None:

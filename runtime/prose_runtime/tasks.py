@@ -8,7 +8,7 @@ provider; the session side knows no frames, journal or files.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from .providers.protocol import Hints, Usage
@@ -103,6 +103,10 @@ class Task:
     skills: tuple[str, ...] = ()
     hints: Hints = field(default_factory=Hints)
     reports: Reports = field(default_factory=Reports)
+
+    def named(self, name: str | None, hints: Hints, reports: Reports) -> Task:
+        """This task once it starts: under its name, with whoever is told how it goes."""
+        return replace(self, name=name, hints=hints, reports=reports)
 
 
 @dataclass(frozen=True, slots=True)

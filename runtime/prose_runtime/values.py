@@ -278,6 +278,7 @@ def _lift(raw: Liftable, level: int) -> Value:
     if isinstance(raw, (int, float)):
         return _make("number", _normal(raw), 0)
     if isinstance(raw, ProseError):
+        raw.locate()
         return _make("error", raw, 0)
     if level > DEEPEST:
         raise BadValue(f"a value is nested deeper than {DEEPEST} levels")

@@ -250,3 +250,21 @@ def test_ten_thousand_computed_appends_write_no_files(tmp_path: Path) -> None:
     ran = played(main, tmp_path)
     assert ran.outcome.exit_code == 0, ran.outcome.problem
     assert ran.files == []
+
+
+def test_branches_in_rounds_have_files_of_their_own(tmp_path: Path) -> None:
+    async def main(run: Run) -> None:
+        async def one(i: Value) -> None:
+            async def inner() -> None:
+                await run.session(f"in {i}", let="deep")
+
+            await run.parallel(run.session(f"unnamed {i}"), run.branch("a", run.session(f"a {i}")), run.branch("b", inner))
+
+        await run.parallel_for([0, 1], one)
+        assert run["deep"] == "[in 1]"
+
+    ran = played(main, tmp_path)
+    assert ran.outcome.exit_code == 0, ran.outcome.problem
+    plain = {"_branch_0.md", "a.md", "b.md", "deep.md"}
+    assert plain | {name.replace(".md", f"~{i}.md") for name in plain for i in (0, 1)} == {*ran.files}
+    assert ran.file("_branch_0").endswith("[unnamed 1]")

@@ -8,11 +8,12 @@ import signal
 from pathlib import Path
 
 import pytest
-from prose_runtime import Agent, Permissions, Program, ProseError, Run
+from prose_runtime import Agent, Permissions, Program, ProseError, Run, Value
 from prose_runtime.errors import StoreFailed, UsageError
 from prose_runtime.events import Bound, Warned
 from prose_runtime.settings import InputWanted
 from prose_runtime.state import filesystem
+from prose_runtime.tasks import Answer, Task
 from scripted import Scripted, failing, play, played
 from test_parallel import never
 
@@ -298,3 +299,64 @@ def test_calls_know_their_lines(tmp_path: Path) -> None:
     program.source("one\ntwo\nthree\nfour\n", lines=f"{first + 1}:2 {first + 4}:3 {first + 5}:4")
     ran = play(program, tmp_path)
     assert [task.hints.line for task in ran.side.tasks] == [2, 4, 3]
+
+
+def test_a_round_that_waits_stops_only_those_that_need_their_turn(tmp_path: Path) -> None:
+    async def main(run: Run) -> None:
+        run.let("n", 0)
+
+        async def one(i: Value) -> None:
+            await run.session(f"free {i}")
+            if i == 1:
+                await run.input("who")
+            await run.turn()
+            await run.session(f"turn {i}")
+            run.assign("n", run["n"] + 1)
+
+        await run.parallel_for([0, 1, 2], one)
+
+    ran = played(main, tmp_path)
+    assert ran.outcome.status == "waiting"
+    assert sorted(ran.prompts) == ["free 0", "free 1", "free 2", "turn 0"]
+
+
+def test_a_pause_between_attempts_holds_no_slot_and_can_be_cancelled(tmp_path: Path) -> None:
+    class Retrying(Scripted):
+        async def answer(self, task: Task) -> Answer:
+            if task.prompt == "flaky":
+                paused.set()
+                task.reports.retrying(2, 3, "overloaded", 1000.0)
+                await task.reports.pause(1000.0)
+            return await super().answer(task)
+
+    paused = asyncio.Event()
+
+    async def main(run: Run) -> None:
+        async def other() -> None:
+            await paused.wait()
+            await run.session("other")
+            raise run.error("enough")
+
+        await run.parallel(run.session("flaky"), other)
+
+    ran = played(main, tmp_path, Retrying(), max_concurrency=1)
+    assert ran.prompts == ["other"]
+    assert ran.outcome.problem is not None
+    assert ran.outcome.problem.message == "enough"
+    assert ran.records("retry")[0]["reason"] == "overloaded"
+
+
+def test_a_caught_value_error_knows_its_line(tmp_path: Path) -> None:
+    lines: list[object] = []
+
+    async def main(run: Run) -> None:
+        try:
+            run.let("x", Value("a") - 1)
+        except ProseError as problem:
+            lines.append(problem["line"].plain())
+
+    program = Program("t.prose")
+    program.main(main)
+    program.source("one\ntwo\n", lines=f"{main.__code__.co_firstlineno + 2}:2")
+    assert play(program, tmp_path).outcome.exit_code == 0
+    assert lines == [2]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ..clock import Clock, run_name
@@ -21,6 +22,9 @@ from .files import put, sync_folders, write_whole
 
 STATE_EVERY = 0.5
 """Seconds between two rewrites of state.md."""
+
+AT_ONCE = 4
+"""Files of one batch that are written at the same time."""
 
 GATHER = 0.005
 """Seconds that a file waits for others to be written with it; by then the next step has started."""
@@ -151,13 +155,17 @@ class FilesystemStore:
 
 
 def _write(home: Path, batch: Mapping[str, Callable[[], bytes]]) -> None:
-    folders: set[Path] = set()
-    for file, make in batch.items():
-        path = home / file
-        if file.startswith("attachments/"):
-            path.parent.mkdir(mode=0o700, exist_ok=True)
-        put(path, make())
-        folders.add(path.parent)
+    """Write files whole, several at once: disks that are waited for together commit together."""
+    folders = {(home / file).parent for file in batch}
+    for folder in folders:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    files = [(home / file, make) for file, make in batch.items()]
+    if len(files) <= AT_ONCE:
+        for path, make in files:
+            put(path, make())
+    else:
+        with ThreadPoolExecutor(AT_ONCE, "prose-files") as threads:
+            list(threads.map(lambda each: put(each[0], each[1]()), files))
     sync_folders(folders)
 
 
