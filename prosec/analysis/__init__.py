@@ -7,6 +7,8 @@ needs none of that is checked in checks/.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from prosec.analysis.model import Analysis, Scope, Unit
 from prosec.analysis.names import check_names, check_references, output_stops
 from prosec.analysis.questions import settle_questions, settle_told
@@ -37,25 +39,51 @@ def analyse(program: nodes.Program) -> Analysis:
     return analysis
 
 
+_NESTING = (
+    nodes.Suite,
+    nodes.If,
+    nodes.Clause,
+    nodes.For,
+    nodes.Loop,
+    nodes.Repeat,
+    nodes.Try,
+    nodes.Catch,
+    nodes.Choice,
+    nodes.Option,
+    nodes.Parallel,
+    nodes.Branch,
+    nodes.DoBlock,
+    nodes.Block,
+)
+"""What statements can be nested in. Values are not searched: no definition and no output stands in one alone."""
+
+
+def _statements(node: nodes.Node) -> Iterator[nodes.Node]:
+    """The statements in a node, however deep, in written order."""
+    stack = [node]
+    while stack:
+        item = stack.pop()
+        yield item
+        if isinstance(item, _NESTING) or item is node:
+            stack.extend(reversed(list(nodes.children(item))))
+        elif isinstance(item, nodes.Let | nodes.Assign | nodes.Output) and isinstance(item.value, _NESTING):
+            stack.append(item.value)
+
+
 def _collect(program: nodes.Program, analysis: Analysis) -> None:
     """Hoist what is defined: agents, blocks and imports, wherever they stand."""
-    stack: list[nodes.Node] = [program]
-    while stack:
-        node = stack.pop()
+    for node in _statements(program):
         if isinstance(node, nodes.Agent):
             analysis.agents.setdefault(node.name.text, node)
-            continue
-        if isinstance(node, nodes.Call):
-            analysis.calls.append(node)
         elif isinstance(node, nodes.Block):
             if node.name.text not in analysis.blocks:
                 analysis.blocks[node.name.text] = Scope(node)
         elif isinstance(node, nodes.Use):
             _import(node, analysis)
-        stack.extend(reversed(list(nodes.children(node))))
     for scope in analysis.blocks.values():
         if scope.block is not None:
-            scope.outputs_named = list(dict.fromkeys(_named_outputs(scope.block.body)))
+            outputs = (item for item in _statements(scope.block.body) if isinstance(item, nodes.Output))
+            scope.outputs_named = list(dict.fromkeys(item.name.text for item in outputs if item.name is not None))
 
 
 def _import(node: nodes.Use, analysis: Analysis) -> None:
@@ -63,14 +91,3 @@ def _import(node: nodes.Use, analysis: Analysis) -> None:
     slug = path.rsplit("/", 1)[-1].removesuffix(".prose")
     analysis.uses.setdefault(node.alias.text if node.alias is not None else slug, node)
     analysis.imports_files |= path.endswith(".prose") and "://" not in path
-
-
-def _named_outputs(body: nodes.Node) -> list[str]:
-    names: list[str] = []
-    stack = [body]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, nodes.Output) and node.name is not None:
-            names.append(node.name.text)
-        stack.extend(reversed(list(nodes.children(node))))
-    return names

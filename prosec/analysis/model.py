@@ -7,6 +7,7 @@ one unit writes can be a plain Python variable there; everything else goes throu
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -65,14 +66,12 @@ class Arm:
         self.parent = parent
         self.depth: int = parent.depth + 1 if parent else 0
 
-    def inside(self, other: Arm) -> bool:
-        """Whether this is nested in `other` (and is not it)."""
+    def around(self) -> Iterator[Arm]:
+        """The suites that this one is nested in, innermost first."""
         arm = self.parent
-        while arm is not None and arm.depth >= other.depth:
-            if arm is other:
-                return True
+        while arm is not None:
+            yield arm
             arm = arm.parent
-        return False
 
     def excludes(self, other: Arm) -> bool:
         """Whether no path through the program takes both."""
@@ -107,6 +106,7 @@ class Variable:
     """One name in one scope, or one that a construct owns (loop item, pipeline item, caught error)."""
 
     __slots__ = (
+        "arms",
         "bit",
         "by_name",
         "forced",
@@ -130,6 +130,8 @@ class Variable:
         self.owner = owner
         """The construct that owns it; None for a name of the scope itself."""
         self.bit = 0
+        self.arms: dict[Arm, bool] = {}
+        """The suites that bind it; true for those that declare it."""
         self.writes: list[Write] = []
         self.reads: list[Read] = []
         self.forced = False

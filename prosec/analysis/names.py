@@ -204,6 +204,8 @@ def _early_resumes(analysis: Analysis) -> None:
 
     A block is entered where it is first called; blocks that nothing calls come last.
     """
+    if not any(isinstance(node, nodes.Resume) for node in analysis.shapes):
+        return
     started: set[str] = set()
     entered: set[str] = set()
     stack: list[nodes.Node] = [

@@ -166,6 +166,7 @@ class Walker:
         return variable
 
     def _record(self, variable: Variable, write: Write) -> None:
+        variable.arms[write.arm] = variable.arms.get(write.arm, False) or write.declares or not variable.writes
         variable.writes.append(write)
         self.writes.append((variable, write))
         self.certain |= variable.bit
@@ -199,24 +200,23 @@ class Walker:
             if variable.kind == "const":
                 self.report(_const_assigned(name, variable))
             return
-        for earlier in variable.writes:
-            if earlier.arm is write.arm and variable.owner is None and (earlier.declares or earlier is variable.writes[0]):
-                if kind != "input" or variable.kind != "input":
-                    self.report(
-                        Diagnostic(
-                            "E019",
-                            f"'{name.text}' is declared twice",
-                            name.span,
-                            "declared again here",
-                            f"to change it, write `{name.text} = ...`; for another value, choose another name",
-                            (first,),
-                        )
+        if variable.owner is None and variable.arms.get(write.arm):
+            if kind != "input" or variable.kind != "input":
+                self.report(
+                    Diagnostic(
+                        "E019",
+                        f"'{name.text}' is declared twice",
+                        name.span,
+                        "declared again here",
+                        f"to change it, write `{name.text} = ...`; for another value, choose another name",
+                        (first,),
                     )
-                return
+                )
+            return
         if variable.kind == "const":
             self.report(_const_assigned(name, variable))
             return
-        if variable.owner is not None or any(write.arm.inside(earlier.arm) for earlier in variable.writes):
+        if variable.owner is not None or any(arm in variable.arms for arm in write.arm.around()):
             self.report(
                 Diagnostic(
                     "W012",
@@ -531,6 +531,7 @@ class Walker:
             self.result_uses.append((callee, use))
 
     def _call(self, node: nodes.Call, use: Use) -> None:
+        self.analysis.calls.append(node)
         for argument in node.arguments:
             self.value(argument.value, WHOLE)
 

@@ -111,16 +111,16 @@ def _permissions(emit: Expressions, node: nodes.Permissions) -> cst.BaseExpressi
     emit.used.add("Permissions")
     keywords: Keywords = []
     for rule in node.rules:
-        value = rule.value
-        if isinstance(value, nodes.Ref):
-            keywords.append((rule.name.text, py.string(value.name)))
-        elif isinstance(value, nodes.ListLiteral):
-            patterns = [emit.prompt(item) for item in value.items]
-            keywords.append((rule.name.text, py.listing(patterns)))
+        kind, value = rule.name.text, rule.value
+        if kind not in ("read", "write", "execute", "network", "bash"):
+            continue
+        if isinstance(value, nodes.ListLiteral) and kind != "bash":
+            keywords.append((kind, py.listing([emit.prompt(item) for item in value.items])))
         else:
-            keywords.append((rule.name.text, emit.emit(value).node))
-    known = [(key, value) for key, value in keywords if key in ("read", "write", "execute", "network", "bash")]
-    return py.call(py.name("Permissions"), [], known)
+            # What is no known word counts as `prompt`, the careful one; checking has said so.
+            word = value.name if isinstance(value, nodes.Ref) else ""
+            keywords.append((kind, py.string(word if word in ("allow", "deny") else "prompt")))
+    return py.call(py.name("Permissions"), [], keywords)
 
 
 def _retry(emit: Expressions, properties: dict[str, nodes.Expression | nodes.Permissions]) -> Keywords:
