@@ -68,6 +68,12 @@ class ControlParser(StepParser):
         if declared:
             self.at = at = at + 1
         elif self.kinds[at] is not t.NAME or self.kinds[at + 1] != "=":
+            if self.kinds[at + 1] == ":" and self.kinds[at] is t.NAME and self.texts[at] not in self.STATEMENTS:
+                colon = self.tokens.span(at + 1)
+                fix = Fix("write ` =`", (Edit(colon, " ="),), safe=True)
+                raise self.fail(
+                    "E005", "a branch is named with `=`", colon, f"write `{self.texts[at]} = session ...`", fix
+                )
             body = self.body_statement()
             return n.Branch(body.span, None, body)
         start = self.starts[at - 1] if declared else self.starts[at]
@@ -316,7 +322,7 @@ class ControlParser(StepParser):
         at = self.at
         if self.kinds[at] is not t.NEWLINE or self.kinds[at + 1] is not t.NAME or self.texts[at + 1] not in words:
             return None
-        if self.column_at(at) != self.column or self.kinds[at + 2] == "=" or self.stage_body:
+        if self.column_at(at) != self.column or self.kinds[at + 2] == "=":
             return None
         return at + 1
 

@@ -210,6 +210,8 @@ class Cursor:
                     f"close it with `{foreign.CLOSING[text]}` before the next statement",
                     label="opened here",
                 )
+            if help is None and expected == "a value":
+                help = "write it on this line, or put brackets around a value that goes over several lines"
             return self.fail("E005", f"expected {expected}", self.here(), help, fix)
         if before is t.TRIPLE and not self.texts[at]:
             return self.quotes_inside_quotes(at - 1)

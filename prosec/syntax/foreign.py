@@ -136,6 +136,7 @@ AFTER_STATEMENTS = {
     ",": "put the next one on a line of its own, or bracket a list: `[a, b]`",
     "(": "brackets follow the names of blocks (`do name(...)`) and imported programs (`name(input: value)`) only",
     ":": "remove the colon: this statement has no body",
+    "{": "bodies and properties stand on lines of their own below, indented, without braces",
 }
 
 

@@ -18,7 +18,7 @@ from prosec.syntax.properties import KNOWN
 
 _STRINGS = frozenset({t.STRING, t.TRIPLE, t.OPEN_STRING, t.OPEN_TRIPLE, t.QUOTED})
 _DISCRETIONS = frozenset({t.DISCRETION, t.OPEN_DISCRETION})
-_FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*(?:\r?\n|\Z)")
+_FRONT_MATTER = re.compile(r"\ufeff?\s*---[ \t]*(?:\r?\n|\Z)")
 
 
 @dataclass(frozen=True, slots=True)

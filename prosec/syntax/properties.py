@@ -19,6 +19,9 @@ _STATEMENT_LIKE = t.STATEMENT_WORDS - {"input", "output", "use"}
 class PropertyParser(SuiteParser):
     """Parses property lists."""
 
+    lost_properties = 0
+    """How many properties could not be parsed so far."""
+
     def properties(self) -> tuple[n.Property, ...]:
         """The properties below the line that ends here, if there are any."""
         at = self.at
@@ -223,6 +226,7 @@ class PropertyParser(SuiteParser):
 
     def lost_property(self, start: int, failure: Failure) -> n.Property | None:
         """Skip a property that could not be parsed; a prompt is kept as text, since sessions need one."""
+        self.lost_properties += 1
         self.lost_property_line(start, failure)
         if self.texts[start] == "prompt" and self.kinds[start + 1] == ":":
             name = n.Name(self.tokens.span(start), "prompt")

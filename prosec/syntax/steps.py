@@ -86,12 +86,11 @@ class StepParser(PropertyParser):
             colon = self.mark(":")
         else:
             raise self.bad_session(first)
+        lost = self.lost_properties
         properties = self.session_properties()
         end = self.ends[self.at - 1]
         if not properties:
-            if text is None and agent is None and self.kinds[self.at] in t.LINE_ENDS and not self.swallowed:
-                if self.kinds[self.at] is t.NEWLINE and self.column_at(self.at) > self.column:
-                    raise Failure(None)
+            if text is None and agent is None and self.kinds[self.at] in t.LINE_ENDS and self.lost_properties == lost:
                 raise self.fail(
                     "E003",
                     "session without prompt or agent",
@@ -110,7 +109,7 @@ class StepParser(PropertyParser):
         elif (
             text is None
             and agent is None
-            and not self.lost_a_property
+            and self.lost_properties == lost
             and not any(item.name.text == "prompt" for item in properties)
         ):
             raise self.fail(
@@ -121,21 +120,22 @@ class StepParser(PropertyParser):
             )
         return n.Session(Span(start, end), text, agent, name, properties)
 
-    lost_a_property = False
-
     def session_properties(self) -> tuple[n.Property, ...]:
         """The properties below a session, after making sure that none stand beside it."""
         at = self.at
         kind = self.kinds[at]
         if kind is t.NEWLINE:
-            reported = len(self.diagnostics)
-            properties = self.properties()
-            self.lost_a_property = len(self.diagnostics) > reported
-            return properties
-        self.lost_a_property = False
+            return self.properties()
         if kind is t.NAME:
             word = self.texts[at]
             if word in KNOWN and self.kinds[at + 1] == ":":
+                if self.open and "\n" in self.source.text[self.ends[at - 1] : self.starts[at]]:
+                    raise self.fail(
+                        "E005",
+                        "a session inside brackets takes no properties",
+                        self.tokens.span(at),
+                        "give the session's result a name with `let` before, and use the name in the brackets",
+                    )
                 raise self.fail(
                     "E005",
                     f"`{word}:` can't stand on the session's own line",

@@ -15,6 +15,8 @@ MISTAKES = [
     ("let x = session", "E003", "session"),
     ("session:", "E003", "session:"),
     ("session:\n  retry: 2", "E003", "session:"),
+    ("session:\n  retry 2", "E005", "retry"),
+    ('session:\n  session "a"', "E003", "session:"),
     ('session\n  prompt: "a"', "E005", "session"),
     ("session writer", "E005", "writer"),
     ('session writer "a"', "E005", "writer"),
@@ -150,6 +152,10 @@ MISTAKES = [
     ("parallel (3):\n  throw", "E004", "3"),
     ("parallel:\n  a = if x:\n    throw", "E005", "if"),
     ("parallel:\n  a =\n  throw", "E005", ""),
+    ('parallel:\n  a: session "b"', "E005", ":"),
+    ('session "a" {\n  context: x\n}', "E004", "{"),
+    ('let x = [\n  session "a"\n    context: y\n]', "E005", "context"),
+    ("let x = a +\n  b", "E005", ""),
     # words of others
     ('gate a:\n  prompt: "b"\n  allow: [c]', "E052", "gate"),
     ('approve "a"', "E052", "approve"),
@@ -217,6 +223,7 @@ def test_every_error_says_what_to_do(text: str, code: str, marked: str) -> None:
         ("session: a\n  context y", "session: a\n  context: y"),
         ("session: a\n  prompt: Be good", 'session: a\n  prompt: "Be good"'),
         ("output x: 1", "output x = 1"),
+        ("parallel:\n  a: do b\n", "parallel:\n  a = do b\n"),
         ('agent "a":\n  model: opus', "agent a:\n  model: opus"),
         ('session\n  prompt: "a"', 'session:\n  prompt: "a"'),
         ("let x = 1\n  let y = 2\n", "let x = 1\nlet y = 2\n"),
@@ -230,7 +237,7 @@ def test_fixes(text: str, right: str) -> None:
 
 
 def test_a_file_of_the_later_format() -> None:
-    for text in ("---\nname: a\n---\nlet x\n", "---", "\ufeff---\r\nname: a\r\n"):
+    for text in ("---\nname: a\n---\nlet x\n", "---", "\ufeff---\r\nname: a\r\n", "\n\n---\n"):
         result = parsed(text)
         assert [d.code for d in result.diagnostics] == ["E052"]
         assert isinstance(result.program.statements[0], nodes.Broken)
@@ -265,6 +272,10 @@ def test_broken_branches_keep_their_names() -> None:
     assert isinstance(parallel, nodes.Parallel)
     assert [branch.name and branch.name.text for branch in parallel.branches] == ["a", "b"]
     assert isinstance(parallel.branches[0].body, nodes.Broken)
+
+
+def test_a_warning_among_the_properties_hides_no_error() -> None:
+    assert [code for code, _ in found("session:\n  skills:\n    - a\n")] == ["E003", "W027"]
 
 
 def test_all_mistakes_are_reported_in_order() -> None:
