@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from .errors import DecisionError
 from .providers.protocol import JSON, Reply, Request
@@ -44,9 +43,7 @@ def question_request(question: Question, model: str) -> Request:
         ({"role": "user", "content": _prompt(question)},),
         _labels_schema(question.labels) if choosing else _YES_NO,
         max_tokens=4_000,
-        hints=replace(
-            question.hints, asked=question.text, labels=question.labels or question.hints.labels
-        ),
+        hints=question.hints.asking(question.text),
         on_tokens=question.reports.tokens,
     )
 

@@ -74,8 +74,10 @@ class Lines:
         return nullcontext()
 
     def see(self, event: Event) -> None:
+        if self._quiet and not isinstance(event, Warned):
+            return
         line = line_for(event)
-        if line is not None and (not self._quiet or isinstance(event, Warned)):
+        if line is not None:
             self._write(line)
 
     def _write(self, line: str) -> None:

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Awaitable, Callable
 
 import pytest
-
 from prose_runtime.errors import SessionError, UsageError
 from prose_runtime.providers.anthropic import AnthropicProvider
 from prose_runtime.providers.protocol import Reply, Request, Usage

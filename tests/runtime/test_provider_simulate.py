@@ -4,7 +4,6 @@ import asyncio
 from pathlib import Path
 
 import pytest
-
 from prose_runtime.errors import SessionError, UsageError
 from prose_runtime.providers.examples import example_of
 from prose_runtime.providers.protocol import JSON, Hints, Kind, Request

@@ -36,6 +36,20 @@ class Hints:
     fields: tuple[str, ...] = ()
     """The fields that a JSON object in the answer must have, where they are asked for in words."""
 
+    def asking(self, asked: str, fields: tuple[str, ...] = ()) -> Hints:
+        """These hints with what is asked. Spelled out: `replace` takes five times as long, once per step."""
+        return Hints(
+            self.name,
+            self.line,
+            self.title,
+            self.only_throws,
+            self.round,
+            self.labels,
+            self.agent,
+            asked,
+            fields,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:

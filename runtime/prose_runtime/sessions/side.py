@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ..decisions import decided, question_request
 from ..errors import DecisionError, SessionError, ShapeError
@@ -82,9 +82,7 @@ class Sessions:
             None,
             ({"role": "user", "content": _repair_prompt(repair.text, shape)},),
             schema_of(shape),
-            hints=replace(
-                repair.hints, asked=repair.text, fields=() if shape.only else shape.fields
-            ),
+            hints=repair.hints.asking(repair.text, () if shape.only else shape.fields),
         )
         given = Value(repair.text)
         try:
@@ -114,7 +112,7 @@ def _session_request(task: Task, model: str) -> Request:
         task.system,
         ({"role": "user", "content": session_prompt(task, model)},),
         schema_of(shape) if shape is not None else None,
-        hints=replace(task.hints, asked=task.prompt, fields=fields),
+        hints=task.hints.asking(task.prompt, fields),
         on_tokens=task.reports.tokens,
     )
 
