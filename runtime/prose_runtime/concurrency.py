@@ -199,7 +199,9 @@ class _Parallel:
         if not satisfied and self.on_fail == "fail-fast":
             strand.failures = (*strand.failures, *failures)
             raise self._failure()
-        execution.handled(tuple(failures))
+        # A branch that succeeded caught what failed in it, even where nothing started after the catch.
+        caught = [f for n in won for f in self.strands[n].failures]
+        execution.handled((*failures, *caught))
         strand.join([self.strands[n] for n in won])
         values = [self._value(n) for n in range(len(self.branches))]
         for number, (branch, value) in enumerate(zip(self.branches, values, strict=True)):

@@ -85,6 +85,22 @@ class Listing:
         lines = (s.start for s in self.statements) if self.statements else range(1, len(self.rows) + 1)
         return next((n for n in lines if n <= len(self.rows) and bound.match(self.rows[n - 1])), None)
 
+    def only_throws(self, line: int | None) -> bool:
+        """The suite of the `if` or `elif` at a line is one throw: what a simulated run must not walk into."""
+        if line is None:
+            return False
+        first = bisect_right(self._starts, line) - 1
+        while first >= 0 and self.statements[first].kind not in ("if", "elif"):
+            first -= 1
+        if first < 0 or first + 1 >= len(self.statements) or self.statements[first].end < line:
+            return False
+        inside = self.statements[first + 1]
+        if inside.kind != "throw" or inside.start > self.statements[first].end:
+            return False
+        after = self.statements[first + 2] if first + 2 < len(self.statements) else None
+        clause_ends = after is None or after.kind in ("elif", "else")
+        return clause_ends or (after is not None and after.start > self.statements[first].end)
+
     def leading_inputs(self) -> list[str]:
         """The inputs that the program asks for before anything else, in order."""
         names: list[str] = []

@@ -78,6 +78,7 @@ class ConcurrentLoop(Generic[T]):
                 failure = failure_of(task)
                 if failure is None:
                     results[number] = task.result()
+                    self.execution.handled(self.strands[number].failures)
                 elif isinstance(failure, ProseError):
                     failures = self.strands[number].failures
                     if self.on_fail == "fail-fast":

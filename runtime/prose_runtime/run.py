@@ -192,11 +192,13 @@ class Run:
             target=target,
         )
 
-    def decide(self, text: str, *, about: Context = None, only_throws: bool = False) -> Step[bool]:
+    def decide(self, text: str, *, about: Context = None) -> Step[bool]:
         """Ask whether something holds."""
         from .asking import DecisionStep
 
-        return DecisionStep(self, "decide", text, about, self._line(), only_throws=only_throws)
+        line = self._line()
+        only_throws = self._execution.listing.only_throws(line)
+        return DecisionStep(self, "decide", text, about, line, only_throws=only_throws)
 
     def keep(self, text: str, about: Context = None) -> Step[bool]:
         """Ask whether a filter keeps its item."""

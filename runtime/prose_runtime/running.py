@@ -155,6 +155,8 @@ class _Life:
         if isinstance(failure, Waiting):
             execution.stopping = execution.stopping or failure
         status, exit_code, problem = self._judged(failure)
+        if failure is None:
+            execution.handled(execution.strand.failures)
         record: dict[str, JSON] = {"r": "end", "status": status, "at": stamp(execution.clock)}
         if problem is not None:
             record["error"] = {"message": problem.message, "kind": problem.kind, "line": problem.line}

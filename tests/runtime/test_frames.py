@@ -284,3 +284,25 @@ def test_choose_and_decisions_are_recorded_with_reasons(tmp_path: Path) -> None:
     assert ran.outcome.outputs["chosen"] == "b"
     assert ran.records("result")[0]["value"] == "B"
     assert ran.records("result")[0]["reason"] == "because"
+
+
+@pytest.mark.parametrize(
+    ("source", "statements", "expected"),
+    [
+        ('if **x**:\n  throw "no"\nsession "a"\n', "1-2:if 2-2:throw 3-3:session", True),
+        ('if **x**:\n  throw "no"\nelse:\n  session "a"\n', "1-4:if 2-2:throw 3-4:else 4-4:session", True),
+        ('if **x**:\n  throw "no"\n  session "a"\n', "1-3:if 2-2:throw 3-3:session", False),
+        ('if **x**:\n  session "a"\n', "1-2:if 2-2:session", False),
+    ],
+)
+def test_an_if_that_only_throws_is_known(
+    tmp_path: Path, source: str, statements: str, expected: bool
+) -> None:
+    async def main(run: Run) -> None:
+        await run.decide("x", about=run.so_far)
+
+    program = Program("t.prose")
+    program.main(main)
+    program.source(source, lines=f"{main.__code__.co_firstlineno + 1}:1", statements=statements)
+    ran = play(program, tmp_path)
+    assert ran.side.questions[0].hints.only_throws is expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -254,3 +255,23 @@ def test_identity_of_an_argument_is_where_it_is_written(tmp_path: Path) -> None:
 
     assert ids("a", tmp_path / "1") == ids("b", tmp_path / "2")
     assert len({*ids("a", tmp_path / "3")}) == 2
+
+
+def test_a_failure_that_is_caught_last_is_handled_all_the_same(tmp_path: Path) -> None:
+    async def main(run: Run) -> None:
+        async def quiet() -> None:
+            with contextlib.suppress(ProseError):
+                await run.session("bad")
+
+        async def one(i: Value) -> None:
+            await quiet()
+
+        await run.parallel(quiet)
+        await run.parallel_for([1], one)
+        await quiet()
+
+    ran = played(main, tmp_path, Scripted({"bad": failing()}))
+    assert ran.outcome.exit_code == 0
+    handled = [i for record in ran.records("handled") for i in record["ids"]]
+    assert handled == [record["id"] for record in ran.records("failed")]
+    assert len({*handled}) == 3
