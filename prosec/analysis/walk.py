@@ -85,6 +85,7 @@ class Walker:
         """How the items of a list are used: as the items of what the list becomes."""
         self.catching = 0
         self.in_step = False
+        self.in_broken = False
         self.nesting = 0
         self.indentation = 1
         self.values: dict[type, Callable[[Any, Use], None]] = {
@@ -354,8 +355,21 @@ class Walker:
         pass
 
     def _broken(self, node: nodes.Broken, use: Use) -> None:
+        """What is left of a statement that could not be parsed. It may have been a loop, a handler or a block."""
         self.lost = True
         self.broken.update(node.names)
+        if not node.body:
+            return
+        outer = self.loop, self.in_broken
+        self.loop, self.in_broken = Loop(node, self.unit, self.loop), True
+        before = self.certain, self.possible
+        self.catching += 1
+        arm, self.arm = self.arm, Arm(node, 0, self.arm)
+        self._statements(node.body, NOTHING)
+        self.arm = arm
+        self.catching -= 1
+        self.loop, self.in_broken = outer
+        self._join(((self.certain, self.possible), before))
 
     def _text(self, node: nodes.Text, use: Use) -> None:
         for part in node.parts:
@@ -879,7 +893,9 @@ class Walker:
 
     def _leave(self, word: str, node: nodes.Node) -> None:
         """`return`, or `output` of a bare value: ends a block."""
-        if self.scope.block is None:
+        if self.in_broken:
+            pass
+        elif self.scope.block is None:
             self.report(
                 Diagnostic(
                     "E045",

@@ -64,6 +64,8 @@ class Cursor:
         # The words which, before a colon, make a bracket after a value one of modifiers.
         self.modifier_words: frozenset[str] = frozenset()
         self.depth = 0
+        # The statements in the bodies of the statement that is being skipped.
+        self.kept: list[n.Statement] = []
         # The indices of the brackets that are open.
         self.open: list[int] = []
         # Whether a string that never ends took the rest of the program.

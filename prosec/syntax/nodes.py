@@ -465,9 +465,10 @@ class Assert(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Broken(Node):
-    """A statement that could not be parsed, and the names it would have declared."""
+    """A statement that could not be parsed: the names it would have declared, the statements in its body."""
 
     names: tuple[str, ...]
+    body: tuple[Statement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

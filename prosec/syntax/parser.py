@@ -127,6 +127,9 @@ class Parser(ControlParser):
             self.report("E020", "empty input name", span, help)
             if kind in _STRINGS:
                 self.at = at + 1
+                if self.kinds[self.at] in t.LINE_ENDS:
+                    # Only the description was written: that the name is missing has been said.
+                    return n.Input(self.span_from(self.starts[first]), None, None)
         else:
             name = self.declared_name("an input's name", help)
         if kind in t.LINE_ENDS:

@@ -108,6 +108,7 @@ class SuiteParser(ExpressionParser):
         follow it belong to it.
         """
         kinds = self.kinds
+        outer, self.kept = self.kept, []
         if failure.deep:
             self.skip_deeper()
         elif failure.garbled:
@@ -124,7 +125,8 @@ class SuiteParser(ExpressionParser):
             header = self.at + 1
             self.skip_line_after(header)
             self.lost_body(header)
-        return n.Broken(self.span_from(self.starts[start]), self.names_declared(start, self.at))
+        body, self.kept = tuple(self.kept), outer
+        return n.Broken(self.span_from(self.starts[start]), self.names_declared(start, self.at), body)
 
     def skip_line_after(self, index: int) -> None:
         self.at = index
@@ -166,7 +168,7 @@ class SuiteParser(ExpressionParser):
         if self.depth > MAX_DEPTH:
             self.skip_deeper()
         else:
-            self.lines(column, self.statement, self.lost_statement)
+            self.kept.extend(self.lines(column, self.statement, self.lost_statement))
         self.depth -= SUITE_DEPTH
 
     def names_declared(self, first: int, stop: int) -> tuple[str, ...]:

@@ -77,10 +77,11 @@ _CHILD_FIELDS: dict[type[nodes.Node], tuple[str, ...]] = {
     if isinstance(kind, type) and issubclass(kind, nodes.Node)
 }
 _LEAVES = frozenset(
-    {nodes.Text, nodes.Ref, nodes.Number, nodes.Boolean, nodes.Null, nodes.Broken, nodes.Name}
+    {nodes.Text, nodes.Ref, nodes.Number, nodes.Boolean, nodes.Null, nodes.Name}
 )
 _FORKS = frozenset({nodes.If, nodes.Choice, nodes.Parallel})
-_LOOPS = frozenset({nodes.Repeat, nodes.For, nodes.Loop})
+_LOOPS = frozenset({nodes.Repeat, nodes.For, nodes.Loop, nodes.Broken})
+"""What `break` may stand in; a statement that could not be parsed may have been a loop."""
 
 
 def _children(node: nodes.Node) -> list[nodes.Node]:
