@@ -1,25 +1,18 @@
 """The walk over a program in the order of execution: who writes, who reads, what is certainly bound where.
 
-Sets of variables are integers, one bit a variable. `certain` holds those that have a value on every path to here,
-`possible` those that have one on some path. Code that can't be reached has everything certain and nothing
-possible, which makes joining paths plain `&` and `|`.
-
 What a name means is settled afterwards (resolve.py), because blocks are hoisted and see their callers' names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from prosec.analysis.binding import UNREACHABLE
 from prosec.analysis.lifting import (
-    INDENT_LIMIT,
-    NESTING_LIMIT,
     assigned_names,
-    leaves,
     needs_function,
-    nesting_weight,
     split_rounds,
 )
 from prosec.analysis.model import (
@@ -29,12 +22,8 @@ from prosec.analysis.model import (
     WHOLE,
     Analysis,
     Arm,
-    CallSite,
     Flow,
     Loop,
-    Question,
-    QuestionKind,
-    Read,
     Scope,
     Shape,
     Unit,
@@ -43,51 +32,17 @@ from prosec.analysis.model import (
     VariableKind,
     Write,
 )
-from prosec.analysis.words import words
+from prosec.analysis.values import ValueWalker
 from prosec.diagnostics import Diagnostic, Related
 from prosec.source import Span
 from prosec.syntax import nodes
 
-UNREACHABLE = (-1, 0)
 
-
-class Walker:
-    """Walks one program and fills an Analysis; see the module's docstring."""
+class Walker(ValueWalker):
+    """Walks one program and fills an Analysis."""
 
     def __init__(self, analysis: Analysis) -> None:
-        self.analysis = analysis
-        self.report = analysis.diagnostics.append
-        self.scope = analysis.root
-        self.unit = analysis.main
-        self.arm = Arm(None, 0, None)
-        self.loop: Loop | None = None
-        self.environment: dict[str, Variable] = {}
-        self.certain = 0
-        self.possible = 0
-        self.bits = 0
-        self.reads: list[Read] = analysis.root.reads
-        self.writes: list[tuple[Variable, Write]] = []
-        self.holes: list[tuple[nodes.Hole, Scope, list[Read]]] = []
-        self.broken: set[str] = set()
-        """Names that statements which could not be parsed would have declared."""
-        self.lost = False
-        """Whether any statement could not be parsed."""
-        self.agent_names = _agent_prompt_names(analysis.agents)
-        self.agent_reads: dict[str, list[Read]] = {name: [] for name in analysis.agents}
-        self.target_uses: dict[nodes.Node, Shape] = {}
-        """By Let, Assign, Output or Branch: the uses of what it binds, filled in when all are known."""
-        self.parameter_uses: list[tuple[Scope, str, Shape]] = []
-        self.result_uses: list[tuple[Scope, Use]] = []
-        self.result_flows: list[tuple[Shape, Scope]] = []
-        self.item_uses: list[tuple[Shape, Variable]] = []
-        """How the items of a list are used: as the variable that runs over them is."""
-        self.item_flows: list[tuple[Shape, Use]] = []
-        """How the items of a list are used: as the items of what the list becomes."""
-        self.catching = 0
-        self.in_step = False
-        self.in_broken = False
-        self.nesting = 0
-        self.indentation = 1
+        super().__init__(analysis)
         self.values: dict[type, Callable[[Any, Use], None]] = {
             nodes.Text: self._text,
             nodes.Discretion: self._discretion_value,
@@ -155,399 +110,6 @@ class Walker:
             self._record(variable, Write(parameter.span, self.unit, self.arm, None, None, True))
             scope.parameters.append(variable)
         self._suite(block.body, Flow(scope), block)
-
-    # --- names --------------------------------------------------------------------------------------------------
-
-    def _declare(self, name: str, kind: VariableKind, span: Span, owner: nodes.Node | None = None) -> Variable:
-        variable = Variable(name, kind, self.scope, span, owner)
-        variable.bit = 1 << self.bits
-        self.bits += 1
-        if owner is None:
-            self.scope.names[name] = variable
-        return variable
-
-    def _record(self, variable: Variable, write: Write) -> None:
-        variable.arms[write.arm] = variable.arms.get(write.arm, False) or write.declares or not variable.writes
-        variable.writes.append(write)
-        self.writes.append((variable, write))
-        self.certain |= variable.bit
-        self.possible |= variable.bit
-
-    def _bind(
-        self,
-        node: nodes.Node,
-        name: nodes.Name,
-        kind: VariableKind,
-        value: nodes.Node | None,
-        declares: bool,
-        arm: Arm | None = None,
-    ) -> Variable:
-        """Give a name a value: by `let` and the like (`declares`), or by being the name of a branch or a session."""
-        arm = arm or self.arm
-        variable = self.environment.get(name.text) or self.scope.names.get(name.text)
-        write = Write(name.span, self.unit, arm, self.loop, value, declares)
-        if variable is None:
-            variable = self._declare(name.text, kind, name.span)
-        else:
-            self._rebound(variable, name, kind, write)
-        self._record(variable, write)
-        self.analysis.variables[node, name.text] = variable
-        return variable
-
-    def _rebound(self, variable: Variable, name: nodes.Name, kind: VariableKind, write: Write) -> None:
-        """Judge a second binding of a name: an error on one path, a warning in a nested construct."""
-        first = Related("first declared here", variable.span)
-        if not write.declares:
-            if variable.kind == "const":
-                self.report(_const_assigned(name, variable))
-            return
-        if variable.owner is None and variable.arms.get(write.arm):
-            if kind != "input" or variable.kind != "input":
-                self.report(
-                    Diagnostic(
-                        "E019",
-                        f"'{name.text}' is declared twice",
-                        name.span,
-                        "declared again here",
-                        f"to change it, write `{name.text} = ...`; for another value, choose another name",
-                        (first,),
-                    )
-                )
-            return
-        if variable.kind == "const":
-            self.report(_const_assigned(name, variable))
-            return
-        if variable.owner is not None or any(arm in variable.arms for arm in write.arm.around()):
-            self.report(
-                Diagnostic(
-                    "W012",
-                    f"this binds the '{name.text}' declared outside again",
-                    name.span,
-                    help=f"write `{name.text} = ...` to change it, or choose another name",
-                    related=(first,),
-                )
-            )
-
-    def _twice(self, name: nodes.Name, earlier: Iterable[nodes.Name], what: str) -> None:
-        for other in earlier:
-            if other.text == name.text:
-                self.report(
-                    Diagnostic(
-                        "E019",
-                        f"{what} '{name.text}' is named twice",
-                        name.span,
-                        help="give each its own name",
-                        related=(Related("first named here", other.span),),
-                    )
-                )
-                return
-
-    @contextmanager
-    def _owned(
-        self,
-        owner: nodes.Node,
-        *names: tuple[nodes.Name | None, VariableKind],
-        value: nodes.Node | None = None,
-    ) -> Iterator[None]:
-        """Names that a construct owns: they shadow others inside it and are gone after it."""
-        outer = self.environment
-        self.environment = dict(outer)
-        for name, kind in names:
-            if name is None:
-                continue
-            shadowed = outer.get(name.text) or self.scope.names.get(name.text)
-            implied = isinstance(owner, nodes.Stage) and not owner.names
-            if shadowed is not None and not (implied and isinstance(shadowed.owner, nodes.Stage)):
-                self.report(
-                    Diagnostic(
-                        "W012",
-                        f"'{name.text}' hides another '{name.text}' here",
-                        name.span,
-                        help="choose another name if both are needed",
-                        related=(Related("the hidden one", shadowed.span),),
-                    )
-                )
-            variable = self._declare(name.text, kind, name.span, owner)
-            self._record(variable, Write(name.span, self.unit, self.arm, self.loop, value, True))
-            self.environment[name.text] = variable
-            self.analysis.variables[owner, name.text] = variable
-        yield
-        self.environment = outer
-
-    def _read(self, node: nodes.Node, name: str, use: Use) -> Read:
-        variable = self.environment.get(name)
-        bound = variable is not None
-        if variable is None:
-            variable = self.scope.names.get(name)
-            bound = variable is not None and bool(self.certain & variable.bit)
-        read = Read(node, name, use, self.unit, self.loop, variable, bound)
-        self.reads.append(read)
-        return read
-
-    # --- suites and paths ---------------------------------------------------------------------------------------
-
-    def _statements(self, statements: Iterable[nodes.Statement], use: Use) -> None:
-        last: nodes.Statement | None = None
-        for statement in statements:
-            if last is not None:
-                self.values[type(last)](last, NOTHING)
-            last = statement
-        if last is not None:
-            self.values[type(last)](last, use)
-
-    def _suite(self, suite: nodes.Suite, use: Use, owner: nodes.Node, index: int = 0) -> None:
-        outer = self.arm
-        self.arm = Arm(owner, index, outer)
-        self.indentation += 1
-        self._statements(suite.statements, use)
-        self.indentation -= 1
-        self.arm = outer
-
-    def _go(self, state: tuple[int, int]) -> None:
-        self.certain, self.possible = state
-
-    def _join(self, states: Iterable[tuple[int, int]]) -> None:
-        certain, possible = UNREACHABLE
-        for one, other in states:
-            certain &= one
-            possible |= other
-        self.certain, self.possible = certain, possible
-
-    @contextmanager
-    def _nested(self, node: nodes.Node) -> Iterator[None]:
-        """What is walked inside becomes a function of its own."""
-        outer = self.unit, self.nesting, self.indentation
-        self.unit = self.analysis.units[node] = Unit(self.scope, node, self.unit, self.loop)
-        self.nesting, self.indentation = 0, 2
-        yield
-        self.unit, self.nesting, self.indentation = outer
-
-    @contextmanager
-    def _deep(self, node: nodes.Node) -> Iterator[None]:
-        """A construct that costs Python nesting; lifted into a function where Python would refuse it."""
-        weight = nesting_weight(node)
-        if (self.nesting + weight > NESTING_LIMIT or self.indentation > INDENT_LIMIT) and not leaves(node):
-            self.analysis.lifted.add(node)
-            with self._nested(node):
-                self.nesting = weight
-                yield
-            return
-        self.nesting += weight
-        if self.nesting > 19 or self.indentation > 60:
-            self.report(
-                Diagnostic(
-                    "E005",
-                    "constructs are nested too deeply here",
-                    Span(node.span.start, min(node.span.end, node.span.start + 4)),
-                    help="move the inner part into a block and call it with `do`",
-                )
-            )
-            self.nesting = -1000
-        yield
-        self.nesting -= weight
-
-    # --- operator expressions -----------------------------------------------------------------------------------
-
-    def value(self, node: nodes.Expression, use: Use) -> None:
-        self.values[type(node)](node, use)
-
-    def _literal(self, node: nodes.Node, use: Use) -> None:
-        pass
-
-    def _broken(self, node: nodes.Broken, use: Use) -> None:
-        """What is left of a statement that could not be parsed. It may have been a loop, a handler or a block."""
-        self.lost = True
-        self.broken.update(node.names)
-        if not node.body:
-            return
-        outer = self.loop, self.in_broken
-        self.loop, self.in_broken = Loop(node, self.unit, self.loop), True
-        before = self.certain, self.possible
-        self.catching += 1
-        arm, self.arm = self.arm, Arm(node, 0, self.arm)
-        self._statements(node.body, NOTHING)
-        self.arm = arm
-        self.catching -= 1
-        self.loop, self.in_broken = outer
-        self._join(((self.certain, self.possible), before))
-
-    def _text(self, node: nodes.Text, use: Use) -> None:
-        for part in node.parts:
-            if not isinstance(part, str):
-                self._hole(part)
-
-    def _hole(self, hole: nodes.Hole) -> None:
-        outer = self.reads
-        self.reads = []
-        self.value(hole.value, WHOLE)
-        self.holes.append((hole, self.scope, self.reads))
-        self.reads = outer
-
-    def _ref(self, node: nodes.Ref, use: Use) -> None:
-        self.analysis.reads[node] = self._read(node, node.name, use)
-
-    def _list(self, node: nodes.ListLiteral, use: Use) -> None:
-        for item in node.items:
-            self.value(item, WHOLE)
-
-    def _object(self, node: nodes.ObjectLiteral, use: Use) -> None:
-        for entry in node.entries:
-            self.value(entry.value, WHOLE)
-
-    def _field(self, node: nodes.Field, use: Use) -> None:
-        self.value(node.value, NOTHING if node.name == "length" else _of_field(node.name, use))
-
-    def _index(self, node: nodes.Index, use: Use) -> None:
-        if isinstance(node.index, nodes.Text):
-            self.value(node.value, _of_field(node.index.plain, use))
-        else:
-            items = Shape(list=True, item=use if isinstance(use, Shape) else None)
-            self.value(node.value, items if self._numeric(node.index) else WHOLE)
-        self.value(node.index, WHOLE)
-
-    def _numeric(self, node: nodes.Expression) -> bool:
-        """Whether an expression is plainly a number: a numeral, a counter, arithmetic with one."""
-        if isinstance(node, nodes.Number):
-            return True
-        if isinstance(node, nodes.Unary):
-            return node.operator == "-" and self._numeric(node.operand)
-        if isinstance(node, nodes.Binary):
-            return node.operator in "+-*/%" and (self._numeric(node.left) or self._numeric(node.right))
-        if isinstance(node, nodes.Ref):
-            variable = self.environment.get(node.name) or self.scope.names.get(node.name)
-            if variable is None:
-                return False
-            return variable.kind == "index" or (
-                bool(variable.writes)
-                and all(isinstance(write.value, nodes.Number) for write in variable.writes)
-            )
-        return isinstance(node, nodes.Field) and node.name == "length"
-
-    def _unary(self, node: nodes.Unary, use: Use) -> None:
-        if isinstance(node.operand, nodes.Discretion):
-            self.question(node.operand, "decide")
-            return
-        self.value(node.operand, NUMBER if node.operator == "-" else WHOLE)
-
-    def _binary(self, node: nodes.Binary, use: Use) -> None:
-        left = right = WHOLE
-        if node.operator in ("<", "<=", ">", ">=", "+", "-", "*", "/", "%"):
-            left = NUMBER if self._numeric(node.right) else WHOLE
-            right = NUMBER if self._numeric(node.left) else WHOLE
-        self.value(node.left, left)
-        self.value(node.right, right)
-
-    def _logical(self, node: nodes.Logical, use: Use) -> None:
-        for operand in node.operands:
-            if isinstance(operand, nodes.Discretion):
-                self.question(operand, "decide")
-            else:
-                self.value(operand, use if use is not NOTHING else WHOLE)
-
-    # --- questions ----------------------------------------------------------------------------------------------
-
-    def question(self, node: nodes.Discretion, kind: QuestionKind) -> None:
-        mentions: list[tuple[str, Read | None]] = []
-        outer = self.reads
-        self.reads = []
-        for word in words(node.plain):
-            variable = self.environment.get(word) or self.scope.names.get(word)
-            known = variable is not None and (variable.owner is not None or self.possible & variable.bit)
-            mentions.append((word, self._read(node, word, WHOLE) if known else None))
-        self.reads = outer
-        if kind == "keep" and "item" in self.environment and all(word != "item" for word, _ in mentions):
-            # What a filter's question is about is the element, whether or not the text says so.
-            mentions.insert(0, ("item", self._read(node, "item", NOTHING)))
-            self.reads.pop()
-        self.analysis.questions[node] = Question(node, kind, self.unit, self.loop, mentions)
-        for part in node.parts:
-            if not isinstance(part, str):
-                self._hole(part)
-
-    def _discretion_value(self, node: nodes.Discretion, use: Use) -> None:
-        self.question(node, "session")
-        self.analysis.shapes[node] = [use]
-
-    def condition(self, node: nodes.Expression, kind: QuestionKind) -> None:
-        """A condition: `**...**` in it asks the model."""
-        if isinstance(node, nodes.Discretion):
-            self.question(node, kind)
-        elif isinstance(node, nodes.Logical):
-            for operand in node.operands:
-                self.condition(operand, kind)
-        elif isinstance(node, nodes.Unary) and node.operator == "not":
-            self.condition(node.operand, kind)
-        else:
-            self.value(node, WHOLE)
-
-    # --- sessions -----------------------------------------------------------------------------------------------
-
-    def _properties(self, properties: tuple[nodes.Property, ...]) -> None:
-        for item in properties:
-            name, value = item.name.text, item.value
-            if isinstance(value, nodes.Permissions):
-                for rule in value.rules:
-                    if isinstance(rule.value, nodes.ListLiteral):
-                        for pattern in rule.value.items:
-                            self.value(pattern, WHOLE)
-            elif name in ("model", "backoff", "persist") and isinstance(value, nodes.Ref):
-                continue
-            elif name in ("prompt", "context"):
-                self.value(value, WHOLE)
-
-    def _started(self, node: nodes.Node, agent: nodes.Name | None) -> None:
-        """A session of an agent starts here, with the values that the agent's prompt names."""
-        if agent is None or agent.text not in self.analysis.agents:
-            return
-        for name in self.agent_names[agent.text]:
-            outer, self.reads = self.reads, []
-            self.agent_reads[agent.text].append(self._read(node, name, WHOLE))
-            self.reads = outer
-
-    def _session(self, node: nodes.Session, use: Use) -> None:
-        if node.text is not None:
-            self._text(node.text, WHOLE)
-        self._properties(node.properties)
-        self._started(node, node.agent)
-        if node.name is not None:
-            variable = self._bind(node, node.name, "let", node, False)
-            self.analysis.shapes[node] = [use, Flow(variable)]
-        else:
-            self.analysis.shapes[node] = [use]
-
-    def _resume(self, node: nodes.Resume, use: Use) -> None:
-        self._properties(node.properties)
-        self._started(node, node.agent)
-        self.analysis.shapes[node] = [use]
-
-    def _arrow(self, node: nodes.Arrow, use: Use) -> None:
-        for step in node.steps[:-1]:
-            self._session(step, NOTHING)
-        self._session(node.steps[-1], use)
-
-    # --- calls --------------------------------------------------------------------------------------------------
-
-    def _do_call(self, node: nodes.DoCall, use: Use) -> None:
-        callee = self.analysis.blocks.get(node.name.text)
-        for position, argument in enumerate(node.arguments):
-            target: Use = WHOLE
-            if callee is not None and callee.block is not None:
-                names = [parameter.text for parameter in callee.block.parameters]
-                name = argument.name.text if argument.name else names[position] if position < len(names) else ""
-                if name in names:
-                    target = Shape()
-                    self.parameter_uses.append((callee, name, target))
-            self.value(argument.value, target)
-        site = CallSite(node, self.scope, self.environment, self.certain, self.loop)
-        self.scope.calls.append(site)
-        if callee is not None:
-            callee.callers.append(site)
-            self.result_uses.append((callee, use))
-
-    def _call(self, node: nodes.Call, use: Use) -> None:
-        self.analysis.calls.append(node)
-        for argument in node.arguments:
-            self.value(argument.value, WHOLE)
 
     # --- constructs that are also values ------------------------------------------------------------------------
 
@@ -963,21 +525,6 @@ def _join_policy(modifiers: tuple[nodes.Modifier, ...]) -> tuple[str, bool]:
     return strategy, tolerant
 
 
-def _of_field(name: str, use: Use) -> Shape:
-    """How an object is used of which a field is used so."""
-    return Shape(fields={name: use if isinstance(use, Shape) else Shape()})
-
-
-def _const_assigned(name: nodes.Name, variable: Variable) -> Diagnostic:
-    return Diagnostic(
-        "E030",
-        f"'{name.text}' is a const and can't be assigned",
-        name.span,
-        help=f"declare it with `let {name.text} = ...` if it changes",
-        related=(Related("declared here", variable.span),),
-    )
-
-
 def _crossing(word: str, node: nodes.Node, unit: Unit) -> Diagnostic:
     what = {
         nodes.Branch: "a parallel branch",
@@ -990,20 +537,3 @@ def _crossing(word: str, node: nodes.Node, unit: Unit) -> Diagnostic:
         node.span,
         help="bind a value there, and decide after the construct has ended",
     )
-
-
-def _agent_prompt_names(agents: dict[str, nodes.Agent]) -> dict[str, list[str]]:
-    """For each agent, the names that braces in its prompt and permissions speak of."""
-    found: dict[str, list[str]] = {}
-    for name, agent in agents.items():
-        names: dict[str, None] = {}
-        for item in agent.properties:
-            stack: list[nodes.Node] = [item.value]
-            while stack:
-                node = stack.pop()
-                if isinstance(node, nodes.Ref) and item.name.text in ("prompt", "permissions"):
-                    names[node.name] = None
-                stack.extend(nodes.children(node))
-        found[name] = list(names)
-    return found
-
