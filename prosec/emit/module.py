@@ -13,7 +13,8 @@ from prosec.emit.comments import Comments, safe
 from prosec.emit.expressions import Kind, Out
 from prosec.emit.naming import RUNTIME_NAMES, Names
 from prosec.emit.sessions import agent_arguments
-from prosec.emit.statements import RETURN, Statements, Target, is_fixed
+from prosec.emit.statements import Statements, is_fixed
+from prosec.emit.suites import RETURN, Target
 from prosec.emit.templates import Templates
 from prosec.source import Source
 from prosec.syntax import nodes

@@ -93,9 +93,8 @@ class Names:
 
 
 def _collide(one: Variable, other: Variable) -> bool:
-    if one.kind == "catch" or other.kind == "catch":
-        if one.kind != other.kind:
-            return True
+    if "catch" in (one.kind, other.kind) and one.kind != other.kind:
+        return True
     return _encloses(one.owner, other.owner) or _encloses(other.owner, one.owner)
 
 
