@@ -76,7 +76,7 @@ class Statements(Steps):
         value = self.emit(node.value)
         call = self.run_call("unpack", node, [value.node, *(py.string(name) for name in names)], const)
         left = self._unpacked([self.analysis.variables.get((node, name)) for name in names])
-        text = self.templates.render("statement", target=left, value=py.code(cst.Await(call)))
+        text = self.templates.render("unpack", target=left, value=py.code(cst.Await(call)))
         return text if target is None else text + "\n" + self.bind(target, Out(py.name("None"), Kind.LITERAL))
 
     def _assign(self, node: nodes.Assign, target: Target | None) -> str:
@@ -106,7 +106,7 @@ class Statements(Steps):
         elif node.description is not None and not is_fixed(node.description, self.analysis):
             positional.append(self.text(node.description))
         call = cst.Await(self.run_call("input", node, positional, keywords))
-        text = self._assigned(self.analysis.variables.get((node, node.name.text)), call)
+        text = self.assigned("input", self.analysis.variables.get((node, node.name.text)), call)
         return self._then_nothing(text, target)
 
     # --- sequences and branches ---------------------------------------------------------------------------------

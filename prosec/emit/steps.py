@@ -82,7 +82,7 @@ class Steps(Suites):
                 return self.templates.render("return", value=value)
             call = f'run.{target.how}({py.code(py.string(target.name))}, {value})'
             name = target.variable.python if target.variable is not None and self._kept(target.variable) else ""
-            return self.templates.render("statement", target=name, value=call)
+            return self.templates.render("let" if target.how == "const" else target.how, target=name, value=call)
         variables = [
             self.analysis.variables.get((branch, branch.name.text)) if branch.name is not None else None
             for branch in node.branches

@@ -119,7 +119,8 @@ class Suites(Expressions):
         if target is None:
             if not isinstance(node, nodes.DoCall | nodes.Call) and not _works(node):
                 return ""
-            return py.code(self.emit(node).node)
+            construct = _TEMPLATES.get(type(node), "value")
+            return self.assigned(construct, None, self.emit(node).node)
         return self.bind(target, self.emit(node))
 
     def _stored_call(self, node: nodes.Node, target: Target | None) -> str:
@@ -130,23 +131,25 @@ class Suites(Expressions):
             if target is not None:
                 return self.bind(target, out)
             if isinstance(node, nodes.Session) and node.name is not None:
-                return self._assigned(self.analysis.variables[node, node.name.text], out.node)
-            return py.code(out.node)
+                return self.assigned("session", self.analysis.variables[node, node.name.text], out.node)
+            return self.assigned(_TEMPLATES[type(node)], None, out.node)
         call = self.step(node, [(target.how, py.string(target.name))])
-        return self._assigned(target.variable, cst.Await(call))
+        return self.assigned(_TEMPLATES[type(node)], target.variable, cst.Await(call))
 
     def bind(self, target: Target, out: Out) -> str:
         """`x = run.let("x", value)` and its like, or `return value`."""
         if target.how == "return":
             return self.templates.render("return", value=py.code(self.lifted(out).node))
-        return self._assigned(target.variable, self._binding(target, out))
+        construct = "let" if target.how == "const" else target.how
+        return self.assigned(construct, target.variable, self._binding(target, out))
 
     def _binding(self, target: Target, out: Out) -> cst.BaseExpression:
         return self.run_call(target.how, None, [py.string(target.name), out.node])
 
-    def _assigned(self, variable: Variable | None, value: cst.BaseExpression) -> str:
+    def assigned(self, construct: str, variable: Variable | None, value: cst.BaseExpression) -> str:
+        """A statement that computes or awaits a value, kept under its Python name where some code reads it."""
         name = variable.python if variable is not None and self._kept(variable) else ""
-        return self.templates.render("statement", target=name, value=py.code(value))
+        return self.templates.render(construct, target=name, value=py.code(value))
 
     def _kept(self, variable: Variable) -> bool:
         """Whether what is bound here is read by its Python name."""
@@ -247,6 +250,13 @@ class Inside:
 
 
 _DEFINITIONS = (nodes.Agent, nodes.Block, nodes.Use, nodes.ImportSkill, nodes.Broken)
+_TEMPLATES: dict[type[nodes.Node], str] = {
+    nodes.Session: "session",
+    nodes.Resume: "resume",
+    nodes.Discretion: "discretion",
+    nodes.Pipeline: "pipeline",
+    nodes.DoCall: "do_call",
+}
 STATEMENT_VALUES = (nodes.Try, nodes.DoBlock, nodes.Parallel, nodes.Arrow)
 
 
