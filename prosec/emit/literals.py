@@ -40,9 +40,8 @@ def _body(text: str, quote: str) -> str:
 
 def _lines(text: str) -> str:
     """The inside of a triple-quoted string, with BREAK for its line breaks."""
-    escaped = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-    if escaped.endswith('"'):
-        escaped = escaped[:-1] + '\\"'
+    last = '\\"' if text.endswith('"') else ""
+    escaped = text.removesuffix('"').replace("\\", "\\\\").replace('"""', '\\"\\"\\"') + last
     return BREAK.join(_printable(line) for line in escaped.split("\n"))
 
 
@@ -156,7 +155,7 @@ def code(node: cst.CSTNode) -> str:
 
 def docstring(text: str) -> cst.SimpleString:
     """A docstring; its line breaks are indented with the code, as docstrings are."""
-    body = "\n".join(_printable(line) for line in text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"').split("\n"))
-    if body.endswith('"'):
-        body = body[:-1] + '\\"'
+    last = '\\"' if text.endswith('"') else ""
+    escaped = text.removesuffix('"').replace("\\", "\\\\").replace('"""', '\\"\\"\\"') + last
+    body = "\n".join(_printable(line) for line in escaped.split("\n"))
     return cst.SimpleString(f'"""{body}\n"""' if "\n" in body else f'"""{body}"""')
