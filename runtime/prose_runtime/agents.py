@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from .run import Run
@@ -20,7 +20,8 @@ LONGEST_PAUSE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """What an agent's tools may do; None leaves a kind as it is by default (runtime.md, section 6)."""
+    """What an agent's tools may do; None leaves a kind as it is by default: reading inside the working directory is
+    allowed, anything else asks."""
 
     _: KW_ONLY
     read: Rule | None = None
@@ -66,14 +67,27 @@ class Retry:
 
 
 class Fields:
-    """The fields that an object result has at least; with `only`, exactly these."""
+    """The fields that an object result has at least; with `only`, exactly these.
 
-    __slots__ = ("names", "only")
+    Positional names are texts; keywords give a field another shape: `Fields("name", score=float, tags=list, ok=bool,
+    owner=Fields("id"), parts=[Fields("path")])`, where `[Fields(...)]` is a list of such objects.
+    """
 
-    def __init__(self, *names: str, only: bool = False) -> None:
+    __slots__ = ("names", "only", "shapes")
+
+    def __init__(self, /, *names: str, only: bool = False, **shapes: FieldShape) -> None:
         self.names = names
         self.only = only
+        self.shapes: Mapping[str, FieldShape] = shapes
 
     def __repr__(self) -> str:
-        inside = ", ".join([*map(repr, self.names), *(["only=True"] if self.only else [])])
-        return f"Fields({inside})"
+        inside = [*map(repr, self.names), *(f"{name}={_shown(s)}" for name, s in self.shapes.items())]
+        return f"Fields({', '.join([*inside, *(['only=True'] if self.only else [])])})"
+
+
+FieldShape = type[list[Any]] | type[bool] | type[float] | Fields | Sequence[Fields]
+"""What a field may be besides text: a list, yes or no, a number, an object, a list of objects."""
+
+
+def _shown(shape: FieldShape) -> str:
+    return shape.__name__ if isinstance(shape, type) else repr(shape)

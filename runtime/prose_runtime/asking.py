@@ -222,7 +222,7 @@ class SessionStep(Step[Value]):
             "model": model,
             "permissions": repr(permissions) if permissions else None,
             "skills": list(self.skills),
-            "shape": [self.shape.kind, list(self.shape.fields), self.shape.only] if self.shape else None,
+            "shape": self.shape.plain() if self.shape else None,
             "context": labelled(context),
             "memory": memory,
         }
@@ -283,6 +283,8 @@ class SessionStep(Step[Value]):
 
         answer, seconds = await called(execution, strand, prepared.identity, seen, call, record)
         value = answer.value
+        if self.agent is not None:
+            strand.latest = {**strand.latest, self.agent: value}
         if self.agent is not None and self.agent.persist is not None:
             chain = strand.chains.get(self.agent.name, "")
             strand.chains = {**strand.chains, self.agent.name: chained(chain, prepared.identity)}
@@ -385,7 +387,7 @@ async def repaired(run: Run, value: Value, shape: Shape, name: str | None, line:
         error.line = line
         raise error
     execution.starting(strand)
-    parts: dict[str, JSON] = {"prompt": value.text, "shape": [shape.kind, list(shape.fields), shape.only]}
+    parts: dict[str, JSON] = {"prompt": value.text, "shape": shape.plain()}
     identity = execution.identify(strand, "repair", parts)
     execution.steps += 1
     seen = StepSeen(execution.steps, _REPAIR, name or "repair", line, None, None, frame.place, name)

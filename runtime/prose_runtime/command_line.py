@@ -92,7 +92,9 @@ def _problem(program: Program, outcome: Outcome) -> str:
             f"the run is kept in {_near(str(outcome.directory))}; its state.md shows how far it came"
         )
     if outcome.resume_command is not None and outcome.resume_command not in problem.message:
-        parts.append(f"to go on: {outcome.resume_command}")
+        from .inputs import RESUME
+
+        parts.append(f"{RESUME}: {outcome.resume_command}")
     return "\n".join(parts)
 
 

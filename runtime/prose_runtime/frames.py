@@ -20,6 +20,7 @@ from .tasks import Place
 from .values import Value
 
 if TYPE_CHECKING:
+    from .agents import Agent
     from .errors import Stop
     from .loops import Rounds
     from .rounds import Turn
@@ -114,6 +115,7 @@ class Strand:
         "failures",
         "filed",
         "in_race",
+        "latest",
         "loops",
         "parent",
         "path",
@@ -131,7 +133,9 @@ class Strand:
         self.writes: dict[tuple[Frame, str], Bound] = {}
         self.account: Account = parent.account if parent else Account()
         self.chains: Mapping[str, str] = parent.chains if parent else {}
-        """Per persistent agent the chain of its invocations (runtime.md, section 5)."""
+        """Per persistent agent the chain of its invocations: part of the identity of those that follow."""
+        self.latest: Mapping[Agent, Value] = parent.latest if parent else {}
+        """Per agent the result of its newest session."""
         self.failures: tuple[str, ...] = ()
         """Identities of failed steps that may yet end the run: not known to be handled."""
         self.filed: dict[tuple[Frame, str], FiledName] = {}
@@ -212,6 +216,11 @@ class Strand:
 
     def join_accounts(self, branches: list[Strand]) -> None:
         self.account = self.account.joined([branch.account for branch in branches])
+        before = self.latest
+        for branch in branches:
+            if branch.latest is not before:
+                newer = {agent: v for agent, v in branch.latest.items() if before.get(agent) is not v}
+                self.latest = {**self.latest, **newer}
         changed = [branch.chains for branch in branches if branch.chains is not self.chains]
         if changed:
             self.chains = folded_chains(self.chains, changed)

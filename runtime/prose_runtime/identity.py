@@ -1,4 +1,4 @@
-"""Identities: what makes a step the same step in another life of its run (runtime.md, section 5).
+"""Identities: what makes a step the same step in another life of its run.
 
 identity = scope path + content + occurrence. Nothing that may differ between two lives of an unchanged program goes
 in: no numbers, dates, run ids, places on disk, lines or orders of arrival.

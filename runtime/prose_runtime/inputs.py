@@ -39,8 +39,7 @@ def input_step(run: Run, name: str, text: str | None, line: int | None) -> Step[
                 execution.tell(WaitingFor(name, text))
                 what = f": {text}" if text else ""
                 strand.stop = Waiting(
-                    f"waiting for input '{name}'{what}\nresume with: {resume_command(run)} "
-                    f"{option(name)} VALUE",
+                    f"waiting for input '{name}'{what}\n{RESUME}: {resume_command(run)} {option(name)} VALUE",
                     line=line,
                 )
                 raise strand.stop
@@ -65,6 +64,9 @@ def input_step(run: Run, name: str, text: str | None, line: int | None) -> Step[
         return value
 
     return Step(start, line)
+
+
+RESUME = "resume with (this version records runs, the next one resumes them)"
 
 
 def option(name: str) -> str:

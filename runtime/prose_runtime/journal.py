@@ -1,4 +1,4 @@
-"""journal.jsonl: what a run has paid for, one JSON record per line, the truth for resume (runtime.md, section 5).
+"""journal.jsonl: what a run has paid for, one JSON record per line, the truth for resume.
 
 Records (`r` says which): `run` and `end` (one per life), `input`, `begin` (the number that a step or frame took),
 `result` and `failed` (steps, by identity), `handled` (failures that the program caught), `race` (a parallel that was

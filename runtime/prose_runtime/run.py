@@ -55,6 +55,19 @@ class Run:
             raise self._unbound(name)
         return found[1].value
 
+    def bound(self, *names: str) -> dict[str, Value]:
+        """Those of the names that stand for something here, in the order given."""
+        here = self._execution.here()
+        found = [(name, here.resolve(self._frame, name)) for name in names]
+        return {name: there[1].value for name, there in found if there is not None}
+
+    def latest(self, agent: Agent) -> Value:
+        """The newest result of a session of an agent, in program order as seen here. Raises Unbound."""
+        value = self._execution.here().latest.get(agent)
+        if value is None:
+            raise Unbound(f"'{agent.name}' has no value yet: no session of this agent has ended", line=self._line())
+        return value
+
     def _unbound(self, name: str) -> Unbound:
         listing = self._execution.listing
         line = listing.binding_line(name)
@@ -207,24 +220,30 @@ class Run:
         return DecisionStep(self, "keep", text, about, self._line())
 
     def until(self, text: str, *, about: Context = None, at_top: bool = False) -> Step[bool]:
-        """Ask whether a loop has reached its end; after its last round it has, and nobody is asked."""
-        return self._loop_condition("until", text, about, not at_top)
+        """Ask whether a loop has reached its end; after its last round it has, and nobody is asked.
+
+        `at_top` is said where the question about a round stands at the top of the next one.
+        """
+        return self._loop_condition("until", text, about, at_top)
 
     def while_(self, text: str, *, about: Context = None) -> Step[bool]:
         """Ask whether a loop goes on with its next round."""
-        return self._loop_condition("while", text, about, False)
+        return self._loop_condition("while", text, about)
 
     def _loop_condition(
-        self, kind: Literal["until", "while"], text: str, about: Context, after_round: bool
+        self, kind: Literal["until", "while"], text: str, about: Context, at_top: bool = False
     ) -> Step[bool]:
         from .asking import DecisionStep
 
         loops = self._execution.here().loops
         loop = next((one for one in reversed(loops) if one.frame is self._frame), None)
         line = self._line()
-        if loop is not None and after_round and loop.is_last:
+        number = loop.number if loop is not None else 0
+        if kind == "until" and at_top:
+            number = max(number - 1, 0)
+        elif kind == "until" and loop is not None and loop.is_last:
             return Step(_no, line)
-        return DecisionStep(self, kind, text, about, line, round=loop.number if loop else 0)
+        return DecisionStep(self, kind, text, about, line, round=number)
 
     def choose(self, text: str, labels: Sequence[str], *, about: Context = None) -> Step[str]:
         """Ask which of the labels fits."""

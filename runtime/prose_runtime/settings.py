@@ -104,7 +104,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run ended. `exit_code` follows runtime.md section 12."""
+    """How a run ended. `exit_code` is 0 completed, 1 failed, 2 not started, 75 waiting or stopped, 130 interrupted."""
 
     run_id: str | None
     status: Status

@@ -8,51 +8,79 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NoReturn, TypeAlias
 
 from .errors import BadValue, ShapeError
 from .numerals import number_in, truth_in
 from .values import Value, start_of
 
 if TYPE_CHECKING:
-    from .agents import Fields
+    from .agents import FieldShape
     from .providers.protocol import JSON
 
 
-Returns: TypeAlias = "type[list[Any]] | type[bool] | type[float] | Fields | None"
+Returns: TypeAlias = "FieldShape | None"
 """What `returns=` may be; None is text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a value must be. `fields` are an object's needed fields; `only` says that it has no others."""
+    """What a value must be.
+
+    `fields` are an object's needed fields, `only` says that it has no others, and `typed` has the shapes of those
+    fields that are no texts. `item` is what the elements of a list must be: an object, or None for texts.
+    """
 
     kind: Literal["list", "boolean", "number", "object"]
     fields: tuple[str, ...] = ()
     only: bool = False
+    typed: tuple[tuple[str, Shape], ...] = ()
+    item: Shape | None = None
 
     @classmethod
     def of(cls, returns: Returns) -> Shape | None:
         """The shape that a call's `returns=` stands for."""
-        if returns is None:
-            return None
-        if returns is list:
-            return cls("list")
-        if returns is bool:
-            return cls("boolean")
-        if returns is float:
-            return cls("number")
-        assert not isinstance(returns, type)
-        return cls("object", tuple(returns.names), returns.only)
+        return None if returns is None else _shape(returns)
+
+    @property
+    def exact(self) -> bool:
+        """A schema can say all of it: no object in it may have more fields than those named."""
+        if self.kind == "list":
+            return self.item is None or self.item.exact
+        return self.kind != "object" or (self.only and bool(self.fields) and all(s.exact for _, s in self.typed))
+
+    def plain(self) -> JSON:
+        """The shape as part of an identity."""
+        parts: list[JSON] = [self.kind, list(self.fields), self.only]
+        if self.typed:
+            parts.append({name: shape.plain() for name, shape in self.typed})
+        return parts if self.item is None else [*parts, self.item.plain()]
 
     def __str__(self) -> str:
         if self.kind == "object" and self.fields:
             return "an object with " + ", ".join(self.fields)
+        if self.item is not None:
+            return "a list of objects" + (f" with {', '.join(self.item.fields)}" if self.item.fields else "")
         return {"list": "a list", "boolean": "yes or no", "number": "a number", "object": "an object"}[
             self.kind
         ]
+
+
+_LIST: Final = Shape("list")
+_BOOLEAN: Final = Shape("boolean")
+_NUMBER: Final = Shape("number")
+
+
+def _shape(of: FieldShape) -> Shape:
+    if isinstance(of, type):
+        return _LIST if of is list else _BOOLEAN if of is bool else _NUMBER
+    if isinstance(of, Sequence):
+        (item,) = of
+        return Shape("list", item=_shape(item))
+    typed = tuple([(name, _shape(shape)) for name, shape in of.shapes.items()])
+    return Shape("object", (*of.names, *of.shapes), of.only, typed)
 
 
 def turn(value: Value, shape: Shape) -> Value | None:
@@ -60,9 +88,10 @@ def turn(value: Value, shape: Shape) -> Value | None:
     if value.is_text:
         return turn_text(value.text, shape)
     if shape.kind == "list":
-        return value if value.kind == "list" else _only_list(value) if value.kind == "object" else None
+        listed = _as_list(value)
+        return listed if listed is None or shape.item is None else _with_items(listed, shape.item)
     if shape.kind == "object":
-        return value if value.kind in ("object", "error") else None
+        return _with_fields(value, shape) if value.kind in ("object", "error") else None
     if shape.kind == "boolean":
         if value.kind == "boolean":
             return value
@@ -79,10 +108,40 @@ def turn_text(text: str, shape: Shape) -> Value | None:
         truth = truth_in(text)
         return None if truth is None else Value(truth)
     if shape.kind == "list":
+        if shape.item is not None:
+            return _objects_in(text, shape.item)
         listed = _list_in_json(text)
         return _list_in_lines(text) if listed is None else listed
     read = _object_in_json(text, shape.fields)
-    return _object_in_lines(text, shape.fields) if read is None else read
+    read = _object_in_lines(text, shape.fields) if read is None else read
+    return None if read is None else _with_fields(read, shape)
+
+
+def _with_fields(value: Value, shape: Shape) -> Value | None:
+    """An object whose typed fields have their shapes; None where one can't be turned. Missing ones stay so."""
+    if not shape.typed or value.kind != "object":
+        return value
+    fields = dict(value.fields)
+    for name, of in shape.typed:
+        there = fields.get(name)
+        if there is None or there.is_null:
+            continue
+        turned = turn(there, of)
+        if turned is None:
+            return None
+        fields[name] = turned
+    return Value(fields)
+
+
+def _with_items(value: Value, item: Shape) -> Value | None:
+    """A list whose elements have their shape; None where one can't be turned."""
+    elements: list[Value] = []
+    for element in value.items:
+        turned = turn(element, item)
+        if turned is None:
+            return None
+        elements.append(turned)
+    return Value(elements)
 
 
 def refused(value: Value, shape: Shape, name: str | None) -> ShapeError:
@@ -176,7 +235,24 @@ def _list_in_json(text: str) -> Value | None:
     return None
 
 
+def _objects_in(text: str, item: Shape) -> Value | None:
+    """The list of objects in a text: the first JSON list that is one, else the items of a list written as lines."""
+    whole = _parsed(text)
+    if whole is not None:
+        listed = _as_list(whole)
+        return None if listed is None else _with_items(listed, item)
+    for candidate in (*map(_parsed, _fenced(text)), *reversed(_inside(text))):
+        listed = None if candidate is None else _as_list(candidate)
+        if listed is not None and (objects := _with_items(listed, item)) is not None:
+            return objects
+    written = _with_items(_list_in_lines(text), item)
+    # A line is easily taken for a field: only items that have them all are objects of this list.
+    complete = written is not None and all(f in one.fields for one in written.items for f in item.fields)
+    return written if complete else None
+
+
 def _as_list(value: Value) -> Value | None:
+    """A list, or the only list in an object."""
     return value if value.kind == "list" else _only_list(value) if value.kind == "object" else None
 
 

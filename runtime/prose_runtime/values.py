@@ -1,6 +1,6 @@
 """Values: the one immutable, typed class for everything a program can name, and its operators.
 
-The rules are those of language.md ("Shapes", "Conditions"): they never depend on where a value came from. Whatever
+Its rules never depend on where a value came from: text that is a numeral counts as a number, wherever it stands. Whatever
 an operator can't do raises BadValue, which a program can catch; never a TypeError, KeyError or ZeroDivisionError.
 """
 

@@ -8,6 +8,8 @@ from prose_runtime.errors import SessionError, UsageError
 from prose_runtime.providers.examples import example_of
 from prose_runtime.providers.protocol import JSON, Hints, Kind, Request
 from prose_runtime.providers.simulate import Answers, Simulator
+from prose_runtime.sessions.structured import example_schema
+from prose_runtime.shaping import Shape
 
 SOURCE = """
 let companies = session "List companies"
@@ -54,7 +56,7 @@ def test_structured_results_fit_their_shape() -> None:
         "items": ["[simulated] List (1)", "[simulated] List (2)", "[simulated] List (3)"]
     }
     assert ask(schema=NUMBER) == {"value": 3}
-    assert ask(asked="Get", fields=("token", "role")) == (
+    assert ask(asked="Get", example=example_schema(Shape("object", ("token", "role")))) == (
         '{"token": "token: [simulated] Get", "role": "role: [simulated] Get"}'
     )
 

@@ -33,10 +33,10 @@ class Hints:
     agent: str | None = None
     asked: str = ""
     """The task or condition itself, rendered, without its context."""
-    fields: tuple[str, ...] = ()
-    """The fields that a JSON object in the answer must have, where they are asked for in words."""
+    example: Mapping[str, JSON] | None = None
+    """The schema of the JSON that an answer must be, where it is asked for in words."""
 
-    def asking(self, asked: str, fields: tuple[str, ...] = ()) -> Hints:
+    def asking(self, asked: str, example: Mapping[str, JSON] | None = None) -> Hints:
         """These hints with what is asked. Spelled out: `replace` takes five times as long, once per step."""
         return Hints(
             self.name,
@@ -47,7 +47,7 @@ class Hints:
             self.labels,
             self.agent,
             asked,
-            fields,
+            example,
         )
 
 

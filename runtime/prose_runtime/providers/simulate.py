@@ -68,8 +68,8 @@ def _text(hints: Hints, given: Answer | None) -> str:
             else json.dumps(given.value, ensure_ascii=False)
         )
     about = _about(hints)
-    if hints.fields:
-        return json.dumps({name: f"{name}: {about}" for name in hints.fields}, ensure_ascii=False)
+    if hints.example is not None:
+        return json.dumps(example_of(hints.example, about), ensure_ascii=False)
     return about
 
 

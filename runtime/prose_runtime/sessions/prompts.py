@@ -13,9 +13,9 @@ from collections.abc import Sequence
 
 from ..errors import SessionError
 from ..models import WINDOW
-from ..shaping import Shape
 from ..tasks import Entry, Place, Task
 from .framing import by_line, frame, head_and_tail, whole
+from .structured import asked_in_words
 
 SHORT = 2_000
 """Characters up to which a value is short."""
@@ -88,7 +88,7 @@ def _own_part(task: Task) -> str:
     if task.title and task.title != task.prompt:
         parts.append(task.title)
     parts.append(task.prompt)
-    if task.shape is not None and (asked := _asked(task.shape)):
+    if task.shape is not None and (asked := asked_in_words(task.shape)):
         parts.append(asked)
     return "\n\n".join(parts) if len(parts) > 1 else task.prompt
 
@@ -102,16 +102,6 @@ def _scope(place: Place) -> str:
         f"  depth: {place.depth}\n"
         f"  parent_execution_id: {parent}"
     )
-
-
-def _asked(shape: Shape) -> str:
-    if shape.kind != "object" or shape.only:
-        return ""
-    if not shape.fields:
-        return "Answer with one JSON object; keep everything else you were asked for in it."
-    fields = ", ".join(f'"{name}"' for name in shape.fields)
-    word = "field" if len(shape.fields) == 1 else "fields"
-    return f"Answer with one JSON object with at least the {word} {fields}; keep everything else you were asked for."
 
 
 def _too_large(task: Task, model: str, room: int) -> SessionError:

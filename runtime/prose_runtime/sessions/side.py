@@ -15,7 +15,7 @@ from ..tasks import Answer, Decision, Question, Repair, Task
 from ..values import Value
 from .framing import frame, whole
 from .prompts import session_prompt
-from .structured import schema_of, value_of
+from .structured import example_schema, json_in_words, schema_of, value_of
 
 _NO_USAGE = Usage()
 
@@ -82,7 +82,7 @@ class Sessions:
             None,
             ({"role": "user", "content": _repair_prompt(repair.text, shape)},),
             schema_of(shape),
-            hints=repair.hints.asking(repair.text, () if shape.only else shape.fields),
+            hints=repair.hints.asking(repair.text, example_schema(shape)),
         )
         given = Value(repair.text)
         try:
@@ -105,29 +105,28 @@ class Sessions:
 
 def _session_request(task: Task, model: str) -> Request:
     shape = task.shape
-    fields = shape.fields if shape is not None and not shape.only else ()
+    example = example_schema(shape) if shape is not None else None
     return Request(
         task.kind,
         model,
         task.system,
         ({"role": "user", "content": session_prompt(task, model)},),
         schema_of(shape) if shape is not None else None,
-        hints=task.hints.asking(task.prompt, fields),
+        hints=task.hints.asking(task.prompt, example),
         on_tokens=task.reports.tokens,
     )
 
 
 def _repair_prompt(text: str, shape: Shape) -> str:
-    wanted = {
-        "list": "as a list of its items, each item whole",
-        "boolean": "as true for yes or false for no",
-        "number": "as a number",
-    }.get(shape.kind)
-    if wanted is None:
-        fields = ", ".join(f'"{name}"' for name in shape.fields)
-        wanted = (
-            f"as one JSON object with at least the fields {fields}, keeping everything else it says"
-        )
+    if shape.kind == "object" or shape.item is not None:
+        kept = "" if shape.exact else ", keeping everything else it says"
+        wanted = f"as {json_in_words(shape)}{kept}"
+    else:
+        wanted = {
+            "list": "as a list of its items, each item whole",
+            "boolean": "as true for yes or false for no",
+            "number": "as a number",
+        }[shape.kind]
     shown = frame("An answer that a program could not read:", [whole("answer", text, ("answer",))])
     return f"{shown}\n\nGive what this answer says {wanted}. Add nothing, and change nothing that it says."
 

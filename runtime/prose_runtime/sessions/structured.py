@@ -1,4 +1,4 @@
-"""Structured answers: the JSON schema that a shape is asked for with, and the value in the reply.
+"""Structured answers: how a shape is asked for, by JSON schema or in words, and the value in the reply.
 
 The top is always an object, since the API gives nothing back for a bare `false`.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from ..errors import ShapeError
 from ..providers.protocol import JSON, Reply
 from ..shaping import Shape, refused, turn
 from ..values import Value
@@ -26,14 +25,63 @@ _FIELD: JSON = {
 
 @lru_cache(maxsize=256)
 def schema_of(shape: Shape) -> Mapping[str, JSON] | None:
-    """The schema for a shape; None for an object that is asked for in words."""
+    """The schema for a shape; None for one that is asked for in words, because its objects may have more fields."""
+    if not shape.exact:
+        return None
+    part = _part(shape)
+    return part if shape.kind == "object" else _object({"items" if shape.kind == "list" else "value": part})
+
+
+@lru_cache(maxsize=256)
+def example_schema(shape: Shape) -> Mapping[str, JSON] | None:
+    """What an answer to a shape that is asked for in words looks like; None for one that has a schema."""
+    return None if shape.exact else _part(shape)
+
+
+def asked_in_words(shape: Shape) -> str:
+    """The sentence that asks for a shape which has no schema; empty for one that has."""
+    if shape.exact:
+        return ""
+    if not shape.fields and shape.item is None:
+        return "Answer with one JSON object; keep everything else you were asked for in it."
+    return f"Answer with {json_in_words(shape)}; keep everything else you were asked for."
+
+
+def json_in_words(shape: Shape) -> str:
+    """An object or a list of objects: "one JSON object with at least the field "a"."""
+    if shape.item is not None:
+        return f"one JSON list of objects{_each_with(shape.item)}"
+    return f"one JSON object{_with(shape)}"
+
+
+def _each_with(item: Shape) -> str:
+    return f", each{_with(item)}" if item.fields else ""
+
+
+def _with(shape: Shape) -> str:
+    if not shape.fields:
+        return ""
+    typed = dict(shape.typed)
+    fields = [f'"{name}"' + (f" ({_in_words(typed[name])})" if name in typed else "") for name in shape.fields]
+    least = "exactly" if shape.only else "at least"
+    return f" with {least} the {'field' if len(fields) == 1 else 'fields'} {', '.join(fields)}"
+
+
+def _in_words(shape: Shape) -> str:
+    if shape.kind == "object":
+        return f"an object{_with(shape)}"
+    if shape.item is not None:
+        return f"a list of objects{_each_with(shape.item)}"
+    return {"list": "a list", "boolean": "true or false", "number": "a number"}[shape.kind]
+
+
+def _part(shape: Shape) -> dict[str, JSON]:
+    if shape.kind == "object":
+        typed = dict(shape.typed)
+        return _object({name: _part(typed[name]) if name in typed else _FIELD for name in shape.fields})
     if shape.kind == "list":
-        return _top({"items": {"type": "array", "items": _TEXT}})
-    if shape.kind == "boolean":
-        return _top({"value": {"type": "boolean"}})
-    if shape.kind == "number":
-        return _top({"value": {"type": "number"}})
-    return _top(dict.fromkeys(shape.fields, _FIELD)) if shape.only and shape.fields else None
+        return {"type": "array", "items": _TEXT if shape.item is None else _part(shape.item)}
+    return {"type": shape.kind}
 
 
 def value_of(reply: Reply, shape: Shape | None, name: str | None) -> Value | None:
@@ -49,15 +97,11 @@ def value_of(reply: Reply, shape: Shape | None, name: str | None) -> Value | Non
     found = Value(reply.data if key is None else reply.data.get(key))
     value = turn(found, shape)
     if value is None:
-        raise _wrong(found, shape, name)
+        raise refused(found, shape, name)
     return value
 
 
-def _wrong(found: Value, shape: Shape, name: str | None) -> ShapeError:
-    return refused(found, shape, name)
-
-
-def _top(properties: dict[str, JSON]) -> Mapping[str, JSON]:
+def _object(properties: dict[str, JSON]) -> dict[str, JSON]:
     return {
         "type": "object",
         "properties": properties,

@@ -1,4 +1,4 @@
-"""The form of a binding file: the one function that writes it and the one that reads it (runtime.md, section 2)."""
+"""The form of a binding file: the one function that writes it and the one that reads it."""
 
 from __future__ import annotations
 

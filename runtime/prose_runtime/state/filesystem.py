@@ -1,4 +1,4 @@
-"""The filesystem store: one folder per run, as runtime.md section 1 lays it out.
+"""The filesystem store: one folder per run, with its program, journal, state.md, bindings and attachments.
 
 The journal is the truth and is durable before the run goes on. Files are written whole, but beside the run, in a
 thread: several share the fsync of their folder, and what is bound again before it was written is written once.
