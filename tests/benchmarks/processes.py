@@ -1,0 +1,82 @@
+"""Starting commands as people have them, without this machine's habits.
+
+Where PYTHONDONTWRITEBYTECODE is set every start would compile all that it imports. With `bytecode` it goes to a
+folder of its own, which the first start of a command fills: that one is not to be measured.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+class Processes:
+    """Commands in one environment: this process's, without keys, with empty caches."""
+
+    def __init__(self, folder: Path, *, bytecode: bool = False) -> None:
+        """`folder` takes the caches and, with `bytecode`, the bytecode of whatever is started."""
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("ANTHROPIC_", "PROSE_"))
+        }
+        kept["XDG_CACHE_HOME"] = str(folder / "cache")
+        if bytecode:
+            kept.pop("PYTHONDONTWRITEBYTECODE", None)
+            kept["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
+        self.environment: Mapping[str, str] = kept
+
+    def prosec(self, *arguments: str) -> list[str]:
+        """The command line of the compiler: the installed command where it stands beside this Python."""
+        command = Path(sys.executable).with_name("prosec")
+        start = [str(command)] if command.exists() else self.python("-m", "prosec")
+        return [*start, *arguments]
+
+    def python(self, *arguments: str) -> list[str]:
+        """A command line of this Python."""
+        return [sys.executable, *arguments]
+
+    def run(self, command: Sequence[str]) -> None:
+        """Run a command to its end; raises RuntimeError, with what it said, where it fails."""
+        done = subprocess.run(
+            command, env=self.environment, cwd=_ROOT, stdin=subprocess.DEVNULL, capture_output=True
+        )
+        if done.returncode:
+            said = done.stderr.decode(errors="replace")
+            raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {said}")
+
+    @contextmanager
+    def started(self, command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
+        """A process to talk to line by line, which ends when its standard input does."""
+        with subprocess.Popen(
+            command,
+            env=self.environment,
+            cwd=_ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
+            try:
+                yield process
+            finally:
+                assert process.stdin is not None
+                process.stdin.close()
+                try:
+                    process.wait(10)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+
+
+@contextmanager
+def workplace(*, bytecode: bool = False) -> Iterator[tuple[Path, Processes]]:
+    """A folder for what is measured, and the processes that work there; both are gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="prosec-benchmarks-") as made:
+        folder = Path(made)
+        yield folder, Processes(folder, bytecode=bytecode)

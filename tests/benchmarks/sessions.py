@@ -1,0 +1,177 @@
+"""Sessions: what a run adds to its model calls, beside the same calls made by hand."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prose_runtime.testing.server import serving
+
+from .calls import Order
+from .effort import Effort
+from .processes import Processes, workplace
+from .report import Row, megabytes, seconds
+from .timing import Times
+
+TITLE = (
+    "Sessions: whole runs of emitted scripts (anthropic provider, journal fsynced, --quiet) beside a bare "
+    "AsyncAnthropic with a\nsemaphore; each in a warm process of its own, all against one loopback server in a process "
+    "of its own"
+)
+
+_IN_TURN = """\
+agent worker:
+  model: sonnet
+  prompt: "You work through a list."
+
+repeat {count}:
+  session: worker
+    prompt: "Say something short about the next item."
+    context: []
+"""
+
+_AT_ONCE = """\
+input items: "What to work on, a JSON list"
+
+agent worker:
+  model: sonnet
+  prompt: "You work through a list."
+
+parallel for item in items:
+  session: worker
+    prompt: "Say something short about item {item}."
+    context: []
+"""
+
+
+def rows(effort: Effort) -> Iterator[Row]:
+    """Sessions in sequence, then concurrent ones for each cap."""
+    with ExitStack() as open_until_the_end:
+        folder, processes = open_until_the_end.enter_context(workplace())
+        url = open_until_the_end.enter_context(_server(processes, effort.latency))
+        scripts = _Scripts(folder, processes)
+        if effort.in_turn:
+            yield from _case(processes, scripts, url, effort, 1, effort.in_turn)
+        for cap in effort.caps:
+            yield from _case(processes, scripts, url, effort, cap, effort.at_once)
+
+
+def _case(
+    processes: Processes, scripts: _Scripts, url: str, effort: Effort, cap: int, repetitions: int
+) -> Iterator[Row]:
+    """One way to make the calls: in sequence with a cap of 1, else concurrently."""
+    count = effort.sessions
+    sides = ("script", "create", "stream")
+    with ExitStack() as open_until_the_end:
+        callers = [
+            open_until_the_end.enter_context(_Caller.started(processes, side)) for side in sides
+        ]
+        script, *bare = callers
+        body = _request(script, scripts.arguments(1, cap))
+        orders: list[Order] = [
+            {"arguments": scripts.arguments(count, cap)},
+            *({"calls": count, "cap": cap, "body": body} for _ in bare),
+        ]
+        for caller in bare:
+            caller.perform({"url": url, "calls": 1, "cap": cap, "body": body})
+        taken = [
+            [
+                caller.perform({"url": url, **order})
+                for caller, order in zip(callers, orders, strict=True)
+            ]
+            for _ in range(repetitions)
+        ]
+    times = Times([[answer["seconds"] for answer in answers] for answers in taken])
+    growth = [max(answers[side]["growth"] for answers in taken) for side in range(len(sides))]
+    what = f"{count:,} in sequence" if cap == 1 else f"{count:,} at once, cap {cap}"
+    for number, name in ((1, "create"), (2, "raw stream")):
+        baseline = f"bare {name} {seconds(times.of(number))}"
+        excess = times.excess(0, number) / count * 1_000
+        # The targets are about the plain client.
+        named = number == 1
+        here = seconds(times.of(0))
+        ratio = times.ratio(0, number)
+        yield Row(f"{what}: per session", here, baseline, excess, "ms", 0.6 if named else None)
+        yield Row(
+            f"{what}: ratio", here, baseline, ratio, "x", 1.1 if named and cap == 32 else None
+        )
+    yield Row(
+        f"{what}: memory, peak growth",
+        megabytes(growth[0]),
+        f"bare create {megabytes(growth[1])}",
+        growth[0] / max(1, growth[1]),
+        "x",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Scripts:
+    """The scripts that make the calls, built by prosec."""
+
+    folder: Path
+    processes: Processes
+
+    def arguments(self, count: int, cap: int) -> Sequence[str]:
+        """The command line of a script, built if need be, that makes `count` calls, `cap` at once."""
+        source = self.folder / (f"in_turn_{count}.prose" if cap == 1 else "at_once.prose")
+        inputs = self.folder / f"items_{count}.json"
+        script = source.with_suffix(".py")
+        if not script.exists():
+            source.write_text(_IN_TURN.replace("{count}", str(count)) if cap == 1 else _AT_ONCE)
+            self.processes.run(self.processes.prosec("build", str(source)))
+        inputs.write_text(json.dumps({"items": [f"number {n}" for n in range(count)]}))
+        given = [] if cap == 1 else ["--inputs", str(inputs)]
+        options = [
+            "--quiet",
+            "--max-concurrency",
+            str(cap),
+            "--prose-dir",
+            str(self.folder / "runs"),
+        ]
+        return [str(script), *given, *options]
+
+
+class _Caller:
+    """A process that makes calls on demand (calls.py)."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    @classmethod
+    @contextmanager
+    def started(cls, processes: Processes, side: str) -> Iterator[_Caller]:
+        command = processes.python("-m", f"{__package__}.calls", side)
+        with processes.started(command) as process:
+            yield cls(process)
+
+    def perform(self, order: Mapping[str, Any]) -> dict[str, Any]:
+        """Have an order carried out; returns its seconds and the growth of the process in bytes."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise RuntimeError("a process that makes the calls has failed; see above")
+        taken: dict[str, Any] = json.loads(answer)
+        return taken
+
+
+def _request(script: _Caller, arguments: Sequence[str]) -> dict[str, Any]:
+    """What a script's run of one session sends, for the bare client to send the same; warms the script up as well."""
+    with serving() as server:
+        script.perform({"url": server.base_url, "arguments": arguments})
+        return server.calls[0].body
+
+
+@contextmanager
+def _server(processes: Processes, latency: float) -> Iterator[str]:
+    """The loopback server in a process of its own; gives its address."""
+    command = processes.python("-m", "prose_runtime.testing.server", "--latency-ms", str(latency))
+    with processes.started(command) as server:
+        assert server.stdout is not None
+        yield server.stdout.readline().strip()
