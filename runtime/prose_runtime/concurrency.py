@@ -168,7 +168,8 @@ class _Parallel:
             failure = failure_of(task)
             if failure is None:
                 if self.join == "all" or won < self.needed:
-                    self.values[number] = Value(task.result())
+                    result = task.result()
+                    self.values[number] = Value(result.value if isinstance(result, Joined) else result)
                     won += 1
                 if self.join != "all" and won >= self.needed:
                     return racing.left > 0
