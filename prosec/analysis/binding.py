@@ -76,6 +76,8 @@ class Binder:
         self.catching = 0
         self.in_step = False
         self.in_broken = False
+        self.in_final: nodes.Node | Loop | None = None
+        """The loop around the `finally:` that is being walked, or its try when no loop is; None outside."""
         self.nesting = 0
         self.indentation = 1
     # --- names --------------------------------------------------------------------------------------------------

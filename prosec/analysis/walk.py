@@ -119,11 +119,13 @@ class Walker(ValueWalker):
     def _pipeline(self, node: nodes.Pipeline, use: Use) -> None:
         items = Shape()
         self.value(node.source, Shape(list=True, item=items))
+        # What the items come from: the source, and what earlier stages made of it.
+        origin: nodes.Node = node.source
         for stage in node.stages:
             with self._nested(stage), self._away():
                 state = self.certain, self.possible
                 names = stage.names or (nodes.Name(stage.operator.span, "item"),)
-                with self._owned(stage, *((name, "item") for name in names), value=node.source):
+                with self._owned(stage, *((name, "item") for name in names), value=origin):
                     self.item_uses.append((items, self.environment[names[-1].text]))
                     if stage.operator.text == "filter":
                         body_use: Shape = BOOLEAN
@@ -134,6 +136,13 @@ class Walker(ValueWalker):
                     else:
                         self._suite(stage.body, body_use, stage)
                 self._join(((self.certain, self.possible), state))
+            if stage.operator.text == "filter":
+                continue
+            made = _either(origin, stage.body)
+            if stage.names:
+                # What reduce has so far is what its body made of the items.
+                self.analysis.variables[stage, stage.names[0].text].writes[0].value = made
+            origin = made
         self.item_flows.append((items, use))
 
     @contextmanager
@@ -253,7 +262,9 @@ class Walker(ValueWalker):
             if node.final is not None:
                 after = self.certain, self.possible
                 self._go((before[0], failed[1] | after[1]))
+                self.in_final, outer = self.loop or node, self.in_final
                 self._suite(node.final, NOTHING, node, 2)
+                self.in_final = outer
                 gained = self.certain
                 self._go((after[0] | (gained & ~before[0]) if gained != -1 else -1, self.possible))
 
@@ -457,6 +468,8 @@ class Walker(ValueWalker):
         """`return`, or `output` of a bare value: ends a block."""
         if self.in_broken:
             pass
+        elif self.in_final is not None:
+            self.report(_leaves_final(word, node))
         elif self.scope.block is None:
             self.report(
                 Diagnostic(
@@ -483,7 +496,9 @@ class Walker(ValueWalker):
 
     def _jump(self, word: str, node: nodes.Node) -> None:
         loop = self.loop
-        if loop is not None and (loop.unit is not self.unit or loop.node in self.analysis.concurrent):
+        if loop is not None and self.in_final in (loop, loop.node):
+            self.report(_leaves_final(word, node))
+        elif loop is not None and (loop.unit is not self.unit or loop.node in self.analysis.concurrent):
             self.report(_crossing(word, node, self.unit))
         elif loop is not None:
             (loop.breaks if word == "break" else loop.continues).append((self.certain, self.possible))
@@ -512,6 +527,12 @@ class Walker(ValueWalker):
         """Agents and blocks are hoisted; blocks are walked after the root."""
 
 
+def _either(one: nodes.Node, other: nodes.Suite | nodes.Discretion) -> nodes.Suite:
+    """Two places that a value may come from, as one node."""
+    statements = other.statements if isinstance(other, nodes.Suite) else (other,)
+    return nodes.Suite(one.span, (one, *statements))  # type: ignore[arg-type]
+
+
 def _join_policy(modifiers: tuple[nodes.Modifier, ...]) -> tuple[str, bool]:
     """The join strategy, and whether failed branches are tolerated."""
     strategy, tolerant = "all", False
@@ -523,6 +544,15 @@ def _join_policy(modifiers: tuple[nodes.Modifier, ...]) -> tuple[str, bool]:
         elif modifier.name == "on-fail":
             tolerant = word in ("continue", "ignore")
     return strategy, tolerant
+
+
+def _leaves_final(word: str, node: nodes.Node) -> Diagnostic:
+    return Diagnostic(
+        "E045",
+        f"`{word}` can't leave a `finally:`",
+        node.span,
+        help="it would swallow the error that is on its way; put it after the `try`",
+    )
 
 
 def _crossing(word: str, node: nodes.Node, unit: Unit) -> Diagnostic:

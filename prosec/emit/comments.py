@@ -9,15 +9,18 @@ from prosec.emit.literals import LINE
 from prosec.source import Source
 from prosec.syntax import nodes
 
-_DIRECTIVE = re.compile(r"#\s*(fmt|yapf|isort|ruff|flake8|type|noqa|pragma|pylint|mypy|pyright|nosec|///|!)", re.I)
+_DIRECTIVE = re.compile(
+    r"[#;]\s*(?:(?:fmt|yapf|isort|ruff|flake8|type|pylint|mypy|pyright|pragma|noqa|nosec)\b|///|!)|-\*-|coding[:=]", re.I
+)
 
 
 def safe(text: str) -> str:
     """A comment as Python can have it: one line of visible characters that no tool takes for an instruction."""
     text = text.replace("\t", "    ").replace(LINE, "\N{REPLACEMENT CHARACTER}")
     text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text).rstrip()
-    if _DIRECTIVE.match(text) or "-*-" in text or "coding" in text or re.search(r"#\s*///", text):
-        return "# | " + text.lstrip("# ")
+    if _DIRECTIVE.search(text):
+        words = re.sub(r"(?i)coding([:=])", r"coding \1", text).replace("-*-", "").replace("///", "//")
+        return "# | " + re.sub(r"[#;]\s*", "| ", words.lstrip("#! ").rstrip())
     return text
 
 
@@ -85,11 +88,11 @@ class Comments:
         previous = 0
         for comment in comments:
             line = self.source.line_of(comment.span.start)
-            if lines and line > previous + 1:
+            if lines and not self.source.line_text(line - 1).strip():
                 lines.append("")
             lines.append(safe(comment.text))
             previous = line
-        if lines and following > previous + 1:
+        if lines and following > previous + 1 and not self.source.line_text(following - 1).strip():
             lines.append("")
         return lines
 
@@ -100,7 +103,7 @@ class Comments:
             for comment in self._take(item.span.start):
                 self.above.setdefault(item, []).append(comment)
             self._inside(item)
-        after = self._line_end(items[-1].span.end) if items else owner.span.start
+        after = self._line_end(items[-1].span.end if items else owner.span.end)
         for comment in self._take(self._suite_end(after, column)):
             self.end.setdefault(owner, []).append(comment)
 
@@ -114,7 +117,8 @@ class Comments:
                     break
                 self.above.setdefault(item, []).append(comment)
                 self._next += 1
-            self._sequence(statements, suite, self._column(start))
+            column = self._column(start) if statements else self._column(item.span.start) + 1
+            self._sequence(statements, suite, column)
         for comment in self._take(self._line_end(item.span.end)):
             self.above.setdefault(item, []).append(comment)
 

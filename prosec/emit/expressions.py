@@ -6,6 +6,7 @@ import keyword
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import TypeAlias
 
 import libcst as cst
 
@@ -52,6 +53,13 @@ _COMPARISONS: dict[str, Callable[[], cst.BaseCompOp]] = {
     ">=": cst.GreaterThanEqual,
     "in": cst.In,
 }
+_OPPOSITES: dict[type[cst.BaseCompOp], type[cst.BaseCompOp]] = {
+    cst.Equal: cst.NotEqual,
+    cst.NotEqual: cst.Equal,
+    cst.In: cst.NotIn,
+    cst.NotIn: cst.In,
+}
+"""`not a == b` is `a != b`; an ordering has no opposite of this kind, because it may be an error."""
 _ARITHMETIC: dict[str, tuple[Callable[[], cst.BaseBinaryOp], int]] = {
     "+": (cst.Add, _SUM),
     "-": (cst.Subtract, _SUM),
@@ -201,6 +209,17 @@ class Expressions:
         return Out(cst.UnaryOperation(cst.Minus(), self._wrapped(operand, _SIGN)), Kind.VALUE, _SIGN)
 
     def _not(self, operand: Out) -> Out:
+        node = operand.node
+        if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+            return Out(py.call(py.name("bool"), [node.expression.with_changes(lpar=[], rpar=[])]), Kind.FLAG)
+        if isinstance(node, cst.Comparison) and len(node.comparisons) == 1 and not node.lpar:
+            opposite = _OPPOSITES.get(type(node.comparisons[0].operator))
+            if opposite is not None:
+                target = node.comparisons[0].with_changes(operator=opposite())
+                return Out(node.with_changes(comparisons=[target]), Kind.FLAG, _COMPARE)
+        return self._not_plain(operand)
+
+    def _not_plain(self, operand: Out) -> Out:
         return Out(cst.UnaryOperation(cst.Not(), self._wrapped(operand, _NOT)), Kind.FLAG, _NOT)
 
     def _binary(self, node: nodes.Binary) -> Out:
@@ -210,6 +229,10 @@ class Expressions:
         elif Kind.VALUE not in (left.kind, right.kind) or (left.kind is Kind.TEXT and node.operator == "%"):
             left = self.lifted(left)
         if node.operator in _COMPARISONS:
+            if py.code(left.node) == py.code(right.node):
+                # A name compared with itself: what linters take for a slip is what the program says.
+                self.used.add("Value")
+                left = Out(py.call(py.name("Value"), [left.node]), Kind.VALUE)
             # `x == None` and `x == True` are what linters take for slips.
             if isinstance(node.left, nodes.Boolean | nodes.Null):
                 left = self.lifted(left)
@@ -228,9 +251,15 @@ class Expressions:
         # What needs no model comes first: it may settle the matter without a call.
         operands = sorted(node.operands, key=self._asks) if as_condition else list(node.operands)
         outs = [
-            self.truth(operand, kind) if as_condition or isinstance(operand, nodes.Discretion) else self.value(operand)
+            self.truth(operand, kind) if as_condition or isinstance(operand, nodes.Discretion) else self.emit(operand)
             for operand in operands
         ]
+        if not as_condition and any(out.kind is not Kind.FLAG for out in outs):
+            outs = [self.lifted(out) for out in outs]
+        if node.operator == "and":
+            outs = _chained(operands, outs)
+        if len(outs) == 1:
+            return outs[0]
         rank = _AND if node.operator == "and" else _OR
         operator: type[cst.And] | type[cst.Or] = cst.And if node.operator == "and" else cst.Or
         result = self._wrapped(outs[0], rank)
@@ -238,6 +267,16 @@ class Expressions:
             result = cst.BooleanOperation(result, operator(), self._wrapped(out, rank + 1))
         values = all(out.kind is Kind.VALUE for out in outs)
         return Out(result, Kind.VALUE if values else Kind.FLAG, rank)
+
+    def both(self, one: Out, other: Out) -> Out:
+        """Two conditions, both of which must hold."""
+        node = cst.BooleanOperation(self._wrapped(one, _AND), cst.And(), self._wrapped(other, _AND + 1))
+        return Out(node, Kind.FLAG, _AND)
+
+    def either(self, one: Out, other: Out) -> Out:
+        """Two conditions, one of which must hold."""
+        node = cst.BooleanOperation(self._wrapped(one, _OR), cst.Or(), self._wrapped(other, _OR + 1))
+        return Out(node, Kind.FLAG, _OR)
 
     def _asks(self, node: nodes.Node) -> bool:
         """Whether evaluating a condition calls a model."""
@@ -309,9 +348,12 @@ class Expressions:
         if isinstance(node, nodes.Logical):
             return self._logical(node, kind, as_condition=True)
         if isinstance(node, nodes.Unary) and node.operator == "not":
-            return self._not(self.truth(node.operand, kind))
+            inner = node.operand
+            if isinstance(inner, nodes.Unary) and inner.operator == "not":
+                return self.truth(inner.operand, kind)
+            return self._not(self.truth(inner, kind))
         out = self.emit(node)
-        return out if out.kind is Kind.FLAG or isinstance(node, nodes.Boolean) else self.lifted(out)
+        return out if out.kind is Kind.FLAG else self.lifted(out)
 
     def _question(self, question: Question) -> Out:
         operation = {"while": "while_"}.get(question.kind, question.kind)
@@ -370,3 +412,60 @@ class Expressions:
                 typed.append((name, kind))
         only = [] if shape.whole else [("only", py.name("True"))]
         return py.call(py.name("Fields"), names, [*typed, *only])
+
+
+_TURNED: dict[type[cst.BaseCompOp], type[cst.BaseCompOp]] = {
+    cst.LessThan: cst.GreaterThan,
+    cst.LessThanEqual: cst.GreaterThanEqual,
+    cst.GreaterThan: cst.LessThan,
+    cst.GreaterThanEqual: cst.LessThanEqual,
+}
+
+
+def _chained(operands: Sequence[nodes.Expression], outs: list[Out]) -> list[Out]:
+    """`n > 0 and n < 10` as `0 < n < 10`: bounds of one name read as what they are, an interval."""
+    found: list[Out] = []
+    previous: nodes.Expression | None = None
+    for operand, out in zip(operands, outs, strict=True):
+        chain = _interval(previous, found[-1].node, operand, out.node) if found and previous is not None else None
+        if chain is not None:
+            found[-1] = Out(chain, Kind.FLAG, _COMPARE)
+            previous = None
+        else:
+            found.append(out)
+            previous = operand
+    return found
+
+
+def _interval(
+    one: nodes.Expression, first: cst.BaseExpression, other: nodes.Expression, second: cst.BaseExpression
+) -> cst.Comparison | None:
+    """The chain that two orderings of the same plain name make, if they do."""
+    for node in (one, other):
+        if not isinstance(node, nodes.Binary) or node.operator not in ("<", "<=", ">", ">="):
+            return None
+    lower = _bounds(first)
+    upper = _bounds(second)
+    for left, operator, middle in (lower, _turned(lower)):
+        for again, following, right in (upper, _turned(upper)):
+            same = isinstance(middle, cst.Name) and isinstance(again, cst.Name) and middle.value == again.value
+            down = isinstance(operator, cst.LessThan | cst.LessThanEqual)
+            if same and down == isinstance(following, cst.LessThan | cst.LessThanEqual):
+                return cst.Comparison(
+                    left, [cst.ComparisonTarget(operator, middle), cst.ComparisonTarget(following, right)]
+                )
+    return None
+
+
+_Ordering: TypeAlias = tuple[cst.BaseExpression, cst.BaseCompOp, cst.BaseExpression]
+
+
+def _bounds(node: cst.BaseExpression) -> _Ordering:
+    comparison = cst.ensure_type(node, cst.Comparison)
+    target = comparison.comparisons[0]
+    return comparison.left, target.operator, target.comparator
+
+
+def _turned(bounds: _Ordering) -> _Ordering:
+    left, operator, right = bounds
+    return right, _TURNED[type(operator)](), left

@@ -8,6 +8,7 @@ code can't change what strings hold. Neither can come from a program: in literal
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -15,6 +16,7 @@ import libcst as cst
 
 LINE = "\N{OLD SOUTH ARABIAN LETTER HE}"
 BREAK = "\x02"
+_MARK = re.compile(f"{LINE}(\\d+){LINE}")
 
 _PLAIN_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
@@ -38,11 +40,26 @@ def _body(text: str, quote: str) -> str:
     return _printable(text.replace("\\", "\\\\").replace(quote, "\\" + quote))
 
 
+def unmarked(text: str) -> str:
+    """Code without the marks of source lines."""
+    return _MARK.sub("", text)
+
+
+def marks(text: str) -> list[int]:
+    """The source lines that code is marked with, in order."""
+    return [int(number) for number in _MARK.findall(text)]
+
+
+def _line(text: str) -> str:
+    # A line that begins like this would be taken for a block of script metadata (PEP 723).
+    return "\\x23" + text[1:] if text.startswith("# ///") else text
+
+
 def _lines(text: str) -> str:
     """The inside of a triple-quoted string, with BREAK for its line breaks."""
     last = '\\"' if text.endswith('"') else ""
     escaped = text.removesuffix('"').replace("\\", "\\\\").replace('"""', '\\"\\"\\"') + last
-    return BREAK.join(_printable(line) for line in escaped.split("\n"))
+    return BREAK.join(_line(_printable(line)) for line in escaped.split("\n"))
 
 
 def quote_for(text: str) -> Literal['"', "'"]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import re
 from collections.abc import Iterator, Sequence
 
 from prosec.analysis.model import Analysis, Scope
@@ -19,7 +18,6 @@ from prosec.emit.templates import Templates
 from prosec.source import Source
 from prosec.syntax import nodes
 
-_MARK = re.compile(f"{py.LINE}(\\d+){py.LINE}")
 _WIDTH = 76
 
 
@@ -67,8 +65,8 @@ class Module:
             lines='""',
             statements='""',
         )
-        lines = [int(number) for number in _MARK.findall(marked)]
-        plain = _MARK.sub("", marked).replace(py.BREAK, "\n") + "\n"
+        lines = py.marks(marked)
+        plain = py.unmarked(marked).replace(py.BREAK, "\n") + "\n"
         formatted = black.format_str(plain, mode=black.Mode())
         return self._with_footer(formatted, lines)
 
@@ -201,6 +199,8 @@ class Module:
 
 
 def _visible(text: str) -> str:
+    """A file's name in a comment: visible characters, and nothing that looks like a declaration of an encoding."""
+    text = text.replace("coding:", "coding ").replace("coding=", "coding ")
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 

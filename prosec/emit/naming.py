@@ -14,8 +14,9 @@ from prosec.analysis.model import Analysis, Scope, Unit, Variable
 from prosec.syntax import nodes
 
 RUNTIME_NAMES = ("Agent", "Fields", "Permissions", "Program", "ProseError", "Retry", "Run", "Step", "Value")
+# `l`, `O` and `I` can't be told from digits in many fonts, and linters refuse them.
 TAKEN = frozenset(
-    [*keyword.kwlist, *keyword.softkwlist, *dir(builtins), *RUNTIME_NAMES, "run", "program", "main", "prose_runtime"]
+    [*keyword.kwlist, *keyword.softkwlist, *dir(builtins), *RUNTIME_NAMES, "run", "program", "main", "prose_runtime", "l", "O", "I"]
 )
 
 

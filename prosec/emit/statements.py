@@ -169,13 +169,14 @@ class Statements(Steps):
     # --- branching ----------------------------------------------------------------------------------------------
 
     def _if(self, node: nodes.If, target: Target | None) -> str:
-        clauses = [
-            {
-                "condition": py.code(self.truth(clause.condition, "decide").node),
-                "body": self.suite(clause.body.statements, clause.body, target),
-            }
-            for clause in node.clauses
-        ]
+        clauses: list[tuple[Out, str]] = []
+        for clause in node.clauses:
+            last = clause is node.clauses[-1] and node.otherwise is None
+            condition, body = self._clause(clause, target, may_merge=last and target is None)
+            if clauses and py.unmarked(clauses[-1][1]) == py.unmarked(body):
+                # Two conditions for one thing to do are one condition.
+                condition = self.either(clauses.pop()[0], condition)
+            clauses.append((condition, body))
         otherwise = ""
         after = ""
         if node.otherwise is not None:
@@ -184,7 +185,27 @@ class Statements(Steps):
             after = "\n" + self._nothing_after(target)
         elif target is not None:
             otherwise = self.bind(target, Out(py.name("None"), Kind.LITERAL))
-        return self.templates.render("if", clauses=clauses, otherwise=otherwise) + after
+        shown = [{"condition": py.code(condition.node), "body": body} for condition, body in clauses]
+        return self.templates.render("if", clauses=shown, otherwise=otherwise) + after
+
+    def _clause(self, clause: nodes.Clause, target: Target | None, *, may_merge: bool) -> tuple[Out, str]:
+        """A clause's condition and body. An `if` that is all there is in the body adds its condition instead."""
+        condition = self.truth(clause.condition, "decide")
+        inner = clause.body.statements[0] if len(clause.body.statements) == 1 else None
+        while (
+            may_merge
+            and isinstance(inner, nodes.If)
+            and len(inner.clauses) == 1
+            and inner.otherwise is None
+            and inner not in self.analysis.lifted
+            and not self.annotate
+            and inner not in self.comments.above
+            and clause.body not in self.comments.end
+        ):
+            clause = inner.clauses[0]
+            condition = self.both(condition, self.truth(clause.condition, "decide"))
+            inner = clause.body.statements[0] if len(clause.body.statements) == 1 else None
+        return condition, self.suite(clause.body.statements, clause.body, target)
 
     def _nothing_after(self, target: Target) -> str:
         return self.bind(target, Out(py.name("None"), Kind.LITERAL))

@@ -10,7 +10,7 @@ from prosec.analysis.model import Variable
 from prosec.emit import literals as py
 from prosec.emit.expressions import Kind, Out
 from prosec.emit.sessions import session_arguments
-from prosec.emit.suites import RETURN, Inside, Suites, Target
+from prosec.emit.suites import RETURN, Inside, Suites, Target, works
 from prosec.syntax import nodes
 
 
@@ -69,6 +69,11 @@ class Steps(Suites):
             if name is not None:
                 given[name] = self.emit(argument.value).node
         function = py.name(self.marked(self.names.blocks[node.name.text], node))
+        if list(given) != [name for name in names if name in given] and _count_working(node) > 1:
+            # Arguments that work do so in written order.
+            scope = self.analysis.blocks[node.name.text]
+            python = {variable.name: variable.python for variable in scope.parameters}
+            return py.call(function, [py.name("run")], [(python[name], given[name]) for name in given])
         return py.call(function, [py.name("run"), *(given[name] for name in names)])
 
     # --- parallel -----------------------------------------------------------------------------------------------
@@ -106,6 +111,7 @@ class Steps(Suites):
             target=left,
             run=self.marked("run", node),
             branches=branches,
+            comments=self.comments.lines_at_end(node),
             modifiers=[f"{key}={py.code(value)}" for key, value in self._modifiers(node.modifiers)],
         )
 
@@ -249,6 +255,10 @@ class Steps(Suites):
 
     def _carried_value(self, variable: Variable) -> cst.BaseExpression:
         return py.name(variable.python) if self.is_local(variable) else self.by_name(variable.name).node
+
+
+def _count_working(node: nodes.DoCall) -> int:
+    return sum(works(argument.value) for argument in node.arguments)
 
 
 def _needs_branch_calls(node: nodes.Parallel) -> bool:

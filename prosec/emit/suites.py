@@ -117,7 +117,7 @@ class Suites(Expressions):
         if isinstance(node, nodes.Session | nodes.Resume | nodes.Discretion | nodes.Pipeline):
             return self._stored_call(node, target)
         if target is None:
-            if not isinstance(node, nodes.DoCall | nodes.Call) and not _works(node):
+            if not isinstance(node, nodes.DoCall | nodes.Call) and not works(node):
                 return ""
             construct = _TEMPLATES.get(type(node), "value")
             return self.assigned(construct, None, self.emit(node).node)
@@ -183,9 +183,11 @@ class Suites(Expressions):
 
     def _function(self, unit: Unit, name: str, parameters: list[str], returns: str, body: str) -> str:
         """A nested function; in a loop it takes what it uses of the loop's names as default arguments."""
-        defaults = [f"{v.python}: Value = {self._at_definition(v)}" for v in self._loop_variables(unit)]
-        if defaults:
-            self.used.add("Value")
+        defaults = []
+        for variable in self._captured(unit):
+            kind = "ProseError" if variable.kind == "catch" else "Value"
+            self.used.add(kind)
+            defaults.append(f"{variable.python}: {kind} = {self._at_definition(variable)}")
         return self.templates.render(
             "function", name=name, parameters=[*parameters, *defaults], returns=returns, body=body
         )
@@ -193,15 +195,17 @@ class Suites(Expressions):
     def _at_definition(self, variable: Variable) -> str:
         return self.renamed.get(variable, variable.python)
 
-    def _loop_variables(self, unit: Unit) -> list[Variable]:
-        if unit.loop is None or unit.parent is None or unit.loop.unit is not unit.parent:
-            return []
+    def _captured(self, unit: Unit) -> list[Variable]:
+        """What a nested function must take as it is where the function stands: names that the loop around it binds
+        anew, and the caught error, which Python unbinds when its handler ends."""
         found = []
         for variable in self.read_in.get(unit, ()):
             home = variable.home
-            if home is None or variable.kind == "catch" or unit is home or not unit.within(home):
+            if home is None or unit.parent is not home:
                 continue
-            if unit.parent is home and any(_share_loop(write.loop, unit.loop, home) for write in variable.writes):
+            if variable.kind == "catch" or (
+                unit.loop is not None and any(_share_loop(write.loop, unit.loop, home) for write in variable.writes)
+            ):
                 found.append(variable)
         return found
 
@@ -260,10 +264,10 @@ _TEMPLATES: dict[type[nodes.Node], str] = {
 STATEMENT_VALUES = (nodes.Try, nodes.DoBlock, nodes.Parallel, nodes.Arrow)
 
 
-def _works(node: nodes.Node) -> bool:
+def works(node: nodes.Node) -> bool:
     if isinstance(node, nodes.Session | nodes.Resume | nodes.DoCall | nodes.Pipeline | nodes.Parallel):
         return True
-    return any(_works(child) for child in nodes.children(node))
+    return any(works(child) for child in nodes.children(node))
 
 
 def _share_loop(one: Loop | None, other: Loop | None, unit: Unit) -> bool:
