@@ -44,17 +44,16 @@ def count_of(value: Liftable, what: str) -> int:
 
 
 def count_rounds(
-    run: Run, strand: Strand, line: int | None, of: int | None, bounded: bool
+    run: Run, strand: Strand, line: int | None, of: int | None, bounded: bool, cap: int | None
 ) -> Generator[Value, None, None]:
-    """Yield 0, 1, 2, ...; without a bound the safety cap ends the run (LimitReached)."""
+    """Yield 0, 1, 2, ...; without a bound the safety `cap` ends the run (LimitReached), where there is one."""
     execution = run._execution
     loop = Rounds(run._frame, line, of, bounded)
     strand.loops.append(loop)
-    cap = execution.settings.max_rounds
     try:
         number = 0
         while of is None or number < of:
-            if of is None and number >= cap:
+            if cap is not None and number >= cap:
                 raise execution.stopped_by(
                     LimitReached(
                         f"a loop without a condition or max has run {cap:,} rounds, which is the safety cap "

@@ -29,6 +29,7 @@ T = TypeVar("T")
 Context: TypeAlias = Mapping[str, Liftable] | SoFar | None
 
 _SO_FAR: Final = SoFar()
+_NOT_GIVEN: Final = Value("not given")
 
 
 class Run:
@@ -276,16 +277,22 @@ class Run:
     # Loops
 
     def rounds(
-        self, count: Liftable = None, *, max: Liftable = None
+        self, count: Liftable = None, *, max: Liftable = _NOT_GIVEN
     ) -> Generator[Value, None, None]:
-        """Count rounds from 0: `count` of them, at most `max`, or up to the safety cap."""
+        """Count rounds from 0: `count` of them, at most `max`, or up to the safety cap.
+
+        `max=None` is for loops that end by a condition: they have no bound, and no safety cap.
+        """
         line = self._line()
-        of = None
+        of, cap = None, None
         if count is not None and not Value(count).is_null:
             of = count_of(count, "the number of rounds")
+        elif max is _NOT_GIVEN:
+            cap = self._execution.settings.max_rounds
         elif max is not None:
             of = count_of(max, "the loop's max")
-        return count_rounds(self, self._execution.here(), line, of, max is not None)
+        bounded = max is not _NOT_GIVEN and max is not None
+        return count_rounds(self, self._execution.here(), line, of, bounded, cap)
 
     @overload
     def each(self, items: Liftable) -> Each[Value]: ...

@@ -268,3 +268,19 @@ def test_branches_in_rounds_have_files_of_their_own(tmp_path: Path) -> None:
     plain = {"_branch_0.md", "a.md", "b.md", "deep.md"}
     assert plain | {name.replace(".md", f"~{i}.md") for name in plain for i in (0, 1)} == {*ran.files}
     assert ran.file("_branch_0").endswith("[unnamed 1]")
+
+
+def test_the_cap_is_for_loops_without_condition_and_max(tmp_path: Path) -> None:
+    async def ends_by_itself(run: Run) -> None:
+        for i in run.rounds(max=None):
+            if i == 30:
+                break
+
+    assert played(ends_by_itself, tmp_path, max_rounds=10).outcome.exit_code == 0
+
+    async def goes_on(run: Run) -> None:
+        for _ in run.rounds():
+            pass
+
+    outcome = played(goes_on, tmp_path, max_rounds=10).outcome
+    assert (outcome.status, outcome.exit_code) == ("stopped", 75)

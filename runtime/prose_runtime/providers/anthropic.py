@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import httpx2
     from anthropic import AsyncAnthropic
 
-_CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
-_SDK_CREDENTIALS = (
+CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+SDK_CREDENTIALS = (
     "ANTHROPIC_PROFILE",
     "ANTHROPIC_IDENTITY_TOKEN",
     "ANTHROPIC_IDENTITY_TOKEN_FILE",
@@ -60,11 +60,11 @@ class AnthropicProvider:
         self._sleep = sleep
         self._client: AsyncAnthropic | None = None
         self._making = asyncio.Lock()
-        self._secrets = tuple(value for name in _CREDENTIALS if (value := environ.get(name)))
+        self._secrets = tuple(value for name in CREDENTIALS if (value := environ.get(name)))
 
     def check(self) -> None:
         """Raise UsageError without a key, before anything was done."""
-        if not any(self._environ.get(name) for name in (*_CREDENTIALS, *_SDK_CREDENTIALS)):
+        if not any(self._environ.get(name) for name in (*CREDENTIALS, *SDK_CREDENTIALS)):
             raise UsageError(
                 "no key for the Anthropic API: set ANTHROPIC_API_KEY, in the environment or in .prose/.env; "
                 "or run with --provider simulate, which calls no model and invents every answer"
@@ -169,7 +169,7 @@ class AnthropicProvider:
         http = anthropic.DefaultAsyncHttpxClient(
             limits=limits, timeout=timeout, event_hooks={"response": [_bound_the_wait]}
         )
-        key, token = (self._environ.get(name) or None for name in _CREDENTIALS)
+        key, token = (self._environ.get(name) or None for name in CREDENTIALS)
         return anthropic.AsyncAnthropic(
             api_key=key,
             auth_token=None if key else token,
