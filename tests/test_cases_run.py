@@ -44,6 +44,7 @@ from semantics.playing import Call, Played, play
 
 CASES = sorted((Path(__file__).parent / "cases" / "run").glob("*.case"))
 OPEN: dict[str, str] = {
+    "bindings-of-an-output-has-its-source": "lines lack let, assign, output",
     "conditions-never-see-a-callers-names": "a condition in a block sees a caller's variable",
     "loops-the-cap-is-only-for-loops-without-bound": "loops with a condition are capped",
     "shapes-arithmetic-on-words-is-an-error-without-repair": "lines lack let, assign, output",
