@@ -138,7 +138,7 @@ class Binder:
                     )
                 )
             return
-        if variable.kind == "const":
+        if variable.kind == "const" and not all(arm.excludes(write.arm) for arm in variable.arms):
             self.report(_const_assigned(name, variable))
             return
         if variable.owner is not None or any(arm in variable.arms for arm in write.arm.around()):
@@ -245,6 +245,14 @@ class Binder:
         self.nesting, self.indentation = 0, 2
         yield
         self.unit, self.nesting, self.indentation = outer
+
+    @contextmanager
+    def _away(self) -> Iterator[None]:
+        """Inside, `break` and `return` can't reach what is outside: it runs in a task or call of its own."""
+        outer = self.catching
+        self.catching = 0
+        yield
+        self.catching = outer
 
     @contextmanager
     def _deep(self, node: nodes.Node) -> Iterator[None]:

@@ -53,10 +53,13 @@ def nesting_weight(node: nodes.Node) -> int:
 
 
 def leaves(node: nodes.Node) -> bool:
-    """Whether something in a construct jumps out of it: `return`, or a `break` of a loop around it."""
+    """Whether something in a construct is bound to what is around it: a `return`, a `break` of a loop around it, a
+    `throw` of what a catch around it caught."""
     stack: list[tuple[nodes.Node, bool]] = [(node, False)]
     while stack:
         item, in_loop = stack.pop()
+        if isinstance(item, nodes.Throw) and item.value is None:
+            return True
         if isinstance(item, nodes.Return) or (isinstance(item, nodes.Output) and item.name is None):
             return True
         if isinstance(item, nodes.Break | nodes.Continue) and not in_loop:
@@ -133,10 +136,15 @@ def _touches(statement: nodes.Node, names: set[str], blocks: Mapping[str, Scope]
             return True
         if isinstance(node, nodes.DoCall):
             callee = blocks.get(node.name.text)
-            if callee is not None and callee.block is not None:
-                if not names.isdisjoint(_free_names(callee.block, blocks, assigned_only=False)):
-                    return True
+            block = callee.block if callee is not None else None
+            if block is not None and not names.isdisjoint(_free_names(block, blocks, assigned_only=False)):
+                return True
     return False
+
+
+def turn_of(body: nodes.Suite, shared: set[str], blocks: Mapping[str, Scope]) -> int | None:
+    """How many statements of a concurrent body run before the first that touches a shared name, if one does."""
+    return next((i for i, item in enumerate(body.statements) if _touches(item, shared, blocks)), None)
 
 
 def split_rounds(node: nodes.For, shared: set[str], blocks: Mapping[str, Scope]) -> ConcurrentFor:
@@ -149,6 +157,7 @@ def split_rounds(node: nodes.For, shared: set[str], blocks: Mapping[str, Scope])
     statements = node.body.statements
     if not shared:
         return ConcurrentFor(len(statements), False)
-    first = next((i for i, item in enumerate(statements) if _touches(item, shared, blocks)), len(statements))
+    first = turn_of(node.body, shared, blocks)
+    first = len(statements) if first is None else first
     computes = not any(isinstance(inner, _WORKING) for item in statements[first:] for inner in _descendants(item))
     return ConcurrentFor(first, split=0 < first < len(statements) and computes and not node.modifiers)

@@ -223,9 +223,15 @@ class Read:
     bound: bool
     agent: nodes.Agent | None = None
     root: Variable | None = None
+    beside_callers: bool = False
+    """The root's variable is meant although a caller has one of that name (in questions)."""
 
 
 # --- shapes ------------------------------------------------------------------------------------------------------
+
+
+_PARTS = 4
+"""How many levels of parts of a value are told apart."""
 
 
 @dataclass(slots=True, eq=False)
@@ -242,8 +248,11 @@ class Shape:
     whole: bool = False
     item: Shape | None = None
 
-    def add(self, other: Shape) -> bool:
-        """Take in the uses of another; tells whether that changed anything."""
+    def add(self, other: Shape, depth: int = 0) -> bool:
+        """Take in the uses of another; tells whether that changed anything.
+
+        Uses of parts of parts are followed a few levels down: a value may be a part of itself (`x = x.next`).
+        """
         before = (self.list, self.number, self.boolean, len(self.fields), self.whole)
         self.list |= other.list
         self.number |= other.number
@@ -252,12 +261,14 @@ class Shape:
         for name in other.fields:
             self.fields.setdefault(name, Shape())
         changed = before != (self.list, self.number, self.boolean, len(self.fields), self.whole)
+        if depth == _PARTS:
+            return changed
         if other.item is not None and other.item is not self.item:
             self.item = self.item or Shape()
-            changed |= self.item.add(other.item)
+            changed |= self.item.add(other.item, depth + 1)
         for name, shape in other.fields.items():
             if shape is not self.fields[name]:
-                changed |= self.fields[name].add(shape)
+                changed |= self.fields[name].add(shape, depth + 1)
         return changed
 
 
@@ -338,6 +349,8 @@ class Analysis:
     variables: dict[tuple[nodes.Node, str], Variable] = field(default_factory=dict)
     """By the node that binds, and the name."""
     concurrent: dict[nodes.For, ConcurrentFor] = field(default_factory=dict)
+    turns: dict[nodes.Stage, int] = field(default_factory=dict)
+    """Bodies of pmap that share an outer variable: how many of their statements run before each waits its turn."""
     continued: set[nodes.Loop] = field(default_factory=set)
     """`loop until` loops whose body has a `continue`."""
     lifted: set[nodes.Node] = field(default_factory=set)

@@ -219,10 +219,9 @@ def _early_resumes(analysis: Analysis) -> None:
             continue
         if isinstance(node, nodes.Session) and node.agent is not None:
             started.add(node.agent.text)
-        elif isinstance(node, nodes.Resume) and node.agent.text in analysis.agents:
-            if node.agent.text not in started:
-                _early_resume(node.agent, analysis)
-                started.add(node.agent.text)
+        elif isinstance(node, nodes.Resume) and node.agent.text in analysis.agents.keys() - started:
+            _early_resume(node.agent, analysis)
+            started.add(node.agent.text)
         stack.extend(reversed(list(nodes.children(node))))
         if isinstance(node, nodes.DoCall) and node.name.text in analysis.blocks:
             block = analysis.blocks[node.name.text].block

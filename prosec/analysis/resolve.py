@@ -83,6 +83,7 @@ class Resolver:
             return None
         read.root = root
         read.bound = bool(scope.bound & root.bit)
+        read.beside_callers = bool(self._callers(scope, name))
         return read
 
     # --- where blocks are called ---------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ def settle_shapes(walker: Walker) -> None:
         (target, analysis.variables[node, name])
         for node, target in walker.target_uses.items()
         for name in _bound_names(node)
-        if (node, name) in analysis.variables
+        if (node, name) in analysis.variables and not _is_part(node, analysis.variables[node, name], analysis)
     ]
     changed = True
     while changed:
@@ -68,6 +68,16 @@ def _shape(use: Use) -> Shape:
     if isinstance(use, Flow):
         return use.target.shape
     return use
+
+
+def _is_part(node: nodes.Node, variable: Variable, analysis: Analysis) -> bool:
+    """Whether a binding takes a part of the variable's own value (`x = x.next`), whose shape is another's."""
+    value = node.value if isinstance(node, nodes.Let | nodes.Assign | nodes.Output) else None
+    part = value
+    while isinstance(part, nodes.Field | nodes.Index):
+        part = part.value
+    read = analysis.reads.get(part) if part is not None and part is not value else None
+    return read is not None and read.variable is variable
 
 
 def _bound_names(node: nodes.Node) -> list[str]:

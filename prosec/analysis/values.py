@@ -27,6 +27,15 @@ class ValueWalker(Binder):
     # --- operator expressions -----------------------------------------------------------------------------------
 
     def value(self, node: nodes.Expression, use: Use) -> None:
+        """A value inside a larger expression; one of several statements becomes a function there."""
+        if isinstance(node, nodes.DoBlock | nodes.Try | nodes.Arrow):
+            with self._nested(node), self._away():
+                self.values[type(node)](node, use)
+        else:
+            self.values[type(node)](node, use)
+
+    def direct(self, node: nodes.Expression, use: Use) -> None:
+        """A value that a statement binds or returns: its own statements stand in place of that statement."""
         self.values[type(node)](node, use)
 
     def _literal(self, node: nodes.Node, use: Use) -> None:
@@ -189,6 +198,8 @@ class ValueWalker(Binder):
         self._started(node, node.agent)
         if node.name is not None:
             variable = self._bind(node, node.name, "let", node, False)
+            # Only a statement of its own assigns the Python variable.
+            variable.forced |= use is not NOTHING
             self.analysis.shapes[node] = [use, Flow(variable)]
         else:
             self.analysis.shapes[node] = [use]

@@ -14,6 +14,7 @@ from prosec.analysis.lifting import (
     assigned_names,
     needs_function,
     split_rounds,
+    turn_of,
 )
 from prosec.analysis.model import (
     BOOLEAN,
@@ -134,6 +135,10 @@ class Walker(ValueWalker):
                     if isinstance(stage.body, nodes.Discretion):
                         self.question(stage.body, "keep")
                     else:
+                        if stage.operator.text == "pmap":
+                            first = turn_of(stage.body, self._shared(stage.body), self.analysis.blocks)
+                            if first is not None:
+                                self.analysis.turns[stage] = first
                         self._suite(stage.body, body_use, stage)
                 self._join(((self.certain, self.possible), state))
             if stage.operator.text == "filter":
@@ -144,14 +149,6 @@ class Walker(ValueWalker):
                 self.analysis.variables[stage, stage.names[0].text].writes[0].value = made
             origin = made
         self.item_flows.append((items, use))
-
-    @contextmanager
-    def _away(self) -> Iterator[None]:
-        """Inside, `break` and `return` can't reach what is outside: it runs in a task or call of its own."""
-        outer = self.catching
-        self.catching = 0
-        yield
-        self.catching = outer
 
     def _parallel(self, node: nodes.Parallel, use: Use) -> None:
         strategy, tolerant = _join_policy(node.modifiers)
@@ -279,13 +276,13 @@ class Walker(ValueWalker):
             return
         target = Shape()
         self.target_uses[node] = target
-        self.value(node.value, target)
+        self.direct(node.value, target)
         self._bind(node, node.targets[0], kind, node.value, True)
 
     def _assign(self, node: nodes.Assign, use: Use) -> None:
         target = Shape()
         self.target_uses[node] = target
-        self.value(node.value, target)
+        self.direct(node.value, target)
         name = node.target
         if name.text in self.environment or name.text in self.scope.names:
             self._bind(node, name, "let", node.value, False)
@@ -297,7 +294,7 @@ class Walker(ValueWalker):
     def _output(self, node: nodes.Output, use: Use) -> None:
         in_block = self.scope.block is not None
         if node.name is None:
-            self.value(node.value, Flow(self.scope) if in_block else WHOLE)
+            self.direct(node.value, Flow(self.scope) if in_block else WHOLE)
             self._leave("output", node)
             return
         target = Shape()
@@ -305,7 +302,7 @@ class Walker(ValueWalker):
         # A block with one output has that output's value; with several, the object of them.
         if in_block and len(self.scope.outputs_named) == 1:
             self.result_flows.append((target, self.scope))
-        self.value(node.value, target)
+        self.direct(node.value, target)
         self._output_name(node, node.name)
 
     def _output_name(self, node: nodes.Output, name: nodes.Name) -> None:
@@ -398,12 +395,8 @@ class Walker(ValueWalker):
             self._suite(node.body, NOTHING, node)
 
     def _concurrent_for(self, node: nodes.For, items: Shape) -> None:
-        def outer(name: str) -> bool:
-            variable = self.environment.get(name) or self.scope.names.get(name)
-            return variable is not None or (self.scope.block is not None and name in self.analysis.root.names)
-
-        assigned = {name for name in assigned_names(node.body, self.analysis.blocks) if outer(name)}
-        plan = self.analysis.concurrent[node] = split_rounds(node, assigned, self.analysis.blocks)
+        shared = self._shared(node.body)
+        plan = self.analysis.concurrent[node] = split_rounds(node, shared, self.analysis.blocks)
         statements = node.body.statements
         loop = Loop(node, self.unit, self.loop)
         before = self.certain, self.possible
@@ -429,6 +422,16 @@ class Walker(ValueWalker):
             self.arm = outer_arm
         self.loop = loop.parent
         self._join(((self.certain, self.possible), before))
+
+    def _shared(self, body: nodes.Suite) -> set[str]:
+        """The names from outside that a concurrent body gives a value."""
+        found: set[str] = set()
+        for name in assigned_names(body, self.analysis.blocks):
+            variable = self.environment.get(name) or self.scope.names.get(name)
+            own = variable is not None and (variable.owner is None or variable.owner.span.start < body.span.start)
+            if (own and not (variable is not None and isinstance(variable.owner, nodes.Stage))) or (variable is None and self.scope.block is not None and name in self.analysis.root.names):
+                found.add(name)
+        return found
 
     # --- branching ----------------------------------------------------------------------------------------------
 
@@ -485,7 +488,7 @@ class Walker(ValueWalker):
 
     def _return(self, node: nodes.Return, use: Use) -> None:
         if node.value is not None:
-            self.value(node.value, Flow(self.scope) if self.scope.block is not None else WHOLE)
+            self.direct(node.value, Flow(self.scope) if self.scope.block is not None else WHOLE)
         self._leave("return", node)
 
     def _break(self, node: nodes.Break, use: Use) -> None:

@@ -370,16 +370,20 @@ class Expressions:
             return py.attribute(py.name("run"), "so_far")
         entries: list[tuple[str, cst.BaseExpression] | cst.BaseExpression] = []
         unsure: list[cst.BaseExpression] = []
+        beside: list[cst.BaseExpression] = []
         for read in question.about:
-            if read.bound or (read.variable is not None and read.variable.owner is not None):
+            if read.beside_callers:
+                beside.append(self._string(read.name))
+            elif read.bound or (read.variable is not None and read.variable.owner is not None):
                 entries.append((read.name, self.reference(read).node))
             else:
                 unsure.append(self._string(read.name))
+        if beside:
+            entries.append(self.run_call("bound", None, beside, [("root", py.name("True"))]))
         if unsure:
-            bound = self.run_call("bound", None, unsure)
-            if not entries:
-                return bound
-            entries.append(bound)
+            entries.append(self.run_call("bound", None, unsure))
+        if len(entries) == 1 and not isinstance(entries[0], tuple):
+            return entries[0]
         return py.dictionary(entries)
 
     # --- shapes -------------------------------------------------------------------------------------------------

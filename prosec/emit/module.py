@@ -73,14 +73,9 @@ class Module:
     # --- definitions --------------------------------------------------------------------------------------------
 
     def _definitions(self) -> Iterator[nodes.Agent | nodes.Block]:
-        stack: list[nodes.Node] = [self.program]
-        found: list[nodes.Agent | nodes.Block] = []
-        while stack:
-            node = stack.pop()
+        for node in self.program.statements:
             if isinstance(node, nodes.Agent | nodes.Block):
-                found.append(node)
-            stack.extend(reversed(list(nodes.children(node))))
-        yield from found
+                yield node
 
     def _definition(self, node: nodes.Agent | nodes.Block) -> str:
         earlier, own = self.comments.directly_above(node)
@@ -151,7 +146,7 @@ class Module:
 
     def _inputs(self) -> list[str]:
         found: dict[str, str] = {}
-        for node in _root_nodes(self.program):
+        for node in _all_nodes(self.program):
             if isinstance(node, nodes.Input) and node.name is not None:
                 arguments = [py.string(node.name.text)]
                 text = node.description
@@ -163,7 +158,7 @@ class Module:
     def _outputs(self) -> list[str]:
         names = [
             node.name.text
-            for node in _root_nodes(self.program)
+            for node in _all_nodes(self.program, blocks=False)
             if isinstance(node, nodes.Output) and node.name is not None
         ]
         return [py.code(py.string(name)) for name in dict.fromkeys(names)]
@@ -177,7 +172,8 @@ class Module:
         calls = list(_marked_calls(tree, blocks))
         if len(calls) != len(source_lines):
             raise ModuleError(f"{len(calls)} calls in the script, {len(source_lines)} in the program")
-        lines = [f"{line}:{source}" for line, source in zip(calls, source_lines, strict=True)]
+        pairs = dict.fromkeys(zip(calls, source_lines, strict=True))
+        lines = [f"{line}:{source}" for line, source in pairs]
         statements = [f"{first}-{last}:{kind}" for first, last, kind in _listed(self.program, self.source)]
         head, _, _ = formatted.rpartition("program.source(")
         text = self.source.text
@@ -211,7 +207,7 @@ def _parsed(text: str) -> ast.Module:
         raise ModuleError(f"the script is not Python: {error}") from error
 
 
-_UNMARKED = {"let", "const", "assign", "output", "item", "bound", "filled", "outputs", "branch", "latest"}
+_UNMARKED = {"item", "bound", "filled", "outputs", "branch", "latest"}
 
 
 def _marked_calls(tree: ast.Module, blocks: set[str]) -> Iterator[int]:
@@ -248,12 +244,12 @@ def _pieces(items: list[str]) -> str:
     return "\n    ".join(py.code(py.string(piece)) for piece in pieces)
 
 
-def _root_nodes(program: nodes.Program) -> Iterator[nodes.Node]:
-    """The nodes of the root's own statements, in written order."""
+def _all_nodes(program: nodes.Program, *, blocks: bool = True) -> Iterator[nodes.Node]:
+    """The nodes of a program in written order; without `blocks`, those of the root's own statements."""
     stack: list[nodes.Node] = [program]
     while stack:
         node = stack.pop()
-        if isinstance(node, nodes.Block):
+        if isinstance(node, nodes.Block) and not blocks:
             continue
         yield node
         stack.extend(reversed(list(nodes.children(node))))

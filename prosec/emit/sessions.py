@@ -140,11 +140,14 @@ def _retry(emit: Expressions, properties: dict[str, nodes.Expression | nodes.Per
 def _context(emit: Expressions, value: nodes.Expression | nodes.Permissions) -> cst.BaseExpression:
     """`context:` as a dict under the program's own names; a repeated label becomes `file_2`."""
     entries: list[tuple[str, cst.BaseExpression]] = []
-    seen: dict[str, int] = {}
+    written = {_label(item) for item in value.items} if isinstance(value, nodes.ListLiteral) else set()
+    seen: set[str] = set()
 
     def add(label: str, item: nodes.Expression) -> None:
-        seen[label] = seen.get(label, 0) + 1
-        shown = label if seen[label] == 1 else f"{label}_{seen[label]}"
+        shown, number = label, 2
+        while shown in seen or (shown != label and shown in written):
+            shown, number = f"{label}_{number}", number + 1
+        seen.add(shown)
         entries.append((shown, emit.emit(item).node))
 
     if isinstance(value, nodes.ListLiteral):

@@ -53,7 +53,7 @@ class Statements(Steps):
         if node.destructures:
             return self._unpack(node, target)
         name = node.targets[0].text
-        own = Target(node.keyword, name, self.analysis.variables.get((node, name)))
+        own = Target(node.keyword, name, self.analysis.variables.get((node, name)), node)
         return self._own_then(node.value, own, target)
 
     def _own_then(self, value: nodes.Expression, own: Target, target: Target | None) -> str:
@@ -65,8 +65,11 @@ class Statements(Steps):
                 call = self.step(value, [(own.how, py.string(own.name))])
                 return self.bind(target, Out(cst.Await(call), Kind.VALUE, 8))
         elif isinstance(value, STATEMENT_VALUES):
+            if own.variable is not None:
+                self.carried.add(own.variable)
             stored = self.store(value, own)
-            bound = Out(py.subscript(py.name("run"), py.string(own.name)), Kind.VALUE)
+            local = own.variable is not None and self.is_local(own.variable)
+            bound = Out(py.name(own.variable.python), Kind.VALUE) if local and own.variable else self.by_name(own.name)
             return stored + "\n" + self.bind(target, bound)
         return self.bind(target, Out(self._binding(own, self.emit(value)), Kind.VALUE))
 
@@ -81,7 +84,7 @@ class Statements(Steps):
 
     def _assign(self, node: nodes.Assign, target: Target | None) -> str:
         variable = self.analysis.variables.get((node, node.target.text))
-        text = self.store(node.value, Target("assign", node.target.text, variable))
+        text = self.store(node.value, Target("assign", node.target.text, variable, node))
         return self._then_nothing(text, target)
 
     def _then_nothing(self, text: str, target: Target | None) -> str:
@@ -93,7 +96,7 @@ class Statements(Steps):
             return self.store(node.value, RETURN)
         variable = self.analysis.variables.get((node, node.name.text))
         exports = isinstance(node.value, nodes.Ref) and node.value.name == node.name.text
-        own = Target("output", node.name.text, None if exports else variable)
+        own = Target("output", node.name.text, None if exports else variable, node)
         return self._own_then(node.value, own, target)
 
     def _input(self, node: nodes.Input, target: Target | None) -> str:
@@ -130,11 +133,16 @@ class Statements(Steps):
     def _loop(self, node: nodes.Loop, target: Target | None) -> str:
         index = self._owned(node, node.index)
         limit = [("max", self.emit(node.max).node)] if node.max is not None else []
+        if node.max is None and node.condition is not None:
+            limit = [("max", py.name("None"))]
         rounds = self.run_call("rounds", node, [], limit)
         name = self._used(index)
         first = last = ""
+        functions: list[str] = []
         if node.condition is not None:
+            outer, self.before = self.before, []
             out = self.truth(node.condition, node.kind or "until")
+            functions, self.before = self.before, outer
             if node.kind == "while":
                 first = py.code(self._not(out).node)
             elif node in self.analysis.continued:
@@ -146,7 +154,13 @@ class Statements(Steps):
                 last = py.code(out.node)
         body = self._items([index], self.suite(node.body.statements, node.body))
         text = self.templates.render(
-            "loop", index=name, rounds=py.code(rounds), leave_first=first, leave_last=last, body=body
+            "loop",
+            index=name,
+            rounds=py.code(rounds),
+            functions=functions,
+            leave_first=first,
+            leave_last=last,
+            body=body,
         )
         return self._then_nothing(text, target)
 

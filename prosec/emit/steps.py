@@ -33,11 +33,11 @@ class Steps(Suites):
 
     def _as_function(self, node: nodes.Node) -> Out:
         """A construct of several statements inside an expression: a function before the statement."""
-        name = self.names.function(self.unit or self.analysis.main, "value")
-        body = self.suite([node], node, RETURN)
-        self.before.append(
-            self.templates.render("function", name=name, parameters=[], returns="Value", body=body)
-        )
+        unit = self.analysis.units[node]
+        name = self.names.function(unit, "value")
+        with Inside(self, unit):
+            body = self.suite([node], node, RETURN)
+        self.before.append(self._function(unit, name, [], "Value", body))
         self.used.add("Value")
         return Out(cst.Await(py.call(py.name(name))), Kind.VALUE, 8)
 
@@ -85,7 +85,8 @@ class Steps(Suites):
             value = f"(await {text.strip()}).value"
             if target.how == "return":
                 return self.templates.render("return", value=value)
-            call = f'run.{target.how}({py.code(py.string(target.name))}, {value})'
+            run = self.marked("run", target.place)
+            call = f"{run}.{target.how}({py.code(py.string(target.name))}, {value})"
             name = target.variable.python if target.variable is not None and self._kept(target.variable) else ""
             return self.templates.render("let" if target.how == "const" else target.how, target=name, value=call)
         variables = [
@@ -191,6 +192,8 @@ class Steps(Suites):
                     body = self.templates.render("return", value=py.code(self.truth(stage.body, "keep").node))
                 else:
                     body = self.bind(RETURN, self.truth(stage.body, "keep"))
+            elif stage in self.analysis.turns:
+                body = self._in_turn(stage.body, self.analysis.turns[stage], RETURN)
             else:
                 body = self.suite(stage.body.statements, stage.body, RETURN)
             body = self._items(variables, body)
@@ -249,9 +252,14 @@ class Steps(Suites):
             return body + "\n" + self.templates.render("return", value=names), returns
         if plan.prefix == len(statements):
             return self.suite(statements, node.body), "None"
-        turn = py.code(cst.Await(self.run_call("turn", statements[plan.prefix])))
-        free = self.suite(statements[: plan.prefix], node) + "\n" if plan.prefix else ""
-        return free + turn + "\n" + self.suite(statements[plan.prefix :], node.body), "None"
+        return self._in_turn(node.body, plan.prefix), "None"
+
+    def _in_turn(self, body: nodes.Suite, first: int, target: Target | None = None) -> str:
+        """A concurrent body that waits for its turn before the statement `first`."""
+        statements = body.statements
+        turn = py.code(cst.Await(self.run_call("turn", statements[first])))
+        free = self.suite(statements[:first], body.statements[0]) + "\n" if first else ""
+        return free + turn + "\n" + self.suite(statements[first:], body, target)
 
     def _carried_value(self, variable: Variable) -> cst.BaseExpression:
         return py.name(variable.python) if self.is_local(variable) else self.by_name(variable.name).node

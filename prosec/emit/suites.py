@@ -25,6 +25,8 @@ class Target:
     how: str
     name: str = ""
     variable: Variable | None = None
+    place: nodes.Node | None = None
+    """The statement that binds."""
 
 
 RETURN = Target("return")
@@ -144,7 +146,7 @@ class Suites(Expressions):
         return self.assigned(construct, target.variable, self._binding(target, out))
 
     def _binding(self, target: Target, out: Out) -> cst.BaseExpression:
-        return self.run_call(target.how, None, [py.string(target.name), out.node])
+        return self.run_call(target.how, target.place, [py.string(target.name), out.node])
 
     def assigned(self, construct: str, variable: Variable | None, value: cst.BaseExpression) -> str:
         """A statement that computes or awaits a value, kept under its Python name where some code reads it."""
