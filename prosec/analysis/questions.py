@@ -110,5 +110,23 @@ def settle_told(analysis: Analysis) -> None:
             continue
         if "prompt" in names:
             texts.append(names["prompt"])
+        agent = analysis.agents.get(node.agent.text) if node.agent is not None and not texts else None
+        if agent is not None and _prompt_has_result(agent, analysis):
+            continue
         if not any(interpolates_result(text, analysis) for text in texts):
             analysis.told.add(node)
+
+
+def _prompt_has_result(agent: nodes.Agent, analysis: Analysis) -> bool:
+    """Whether an agent's prompt, when it is a session's task, contains the value of a result of the program."""
+    stack: list[nodes.Node] = [item.value for item in agent.properties if item.name.text == "prompt"]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, nodes.Hole) and node not in analysis.interpolated:
+            continue
+        if isinstance(node, nodes.Ref):
+            variable = analysis.root.names.get(node.name)
+            if variable is not None and variable.result:
+                return True
+        stack.extend(nodes.children(node))
+    return False

@@ -23,7 +23,8 @@ TAKEN = frozenset(
 def plain(name: str) -> str:
     """A name as Python spells it, before anything it meets is considered."""
     spelled = name.replace("-", "_")
-    return spelled + "_" if spelled in TAKEN else spelled
+    special = spelled.startswith("__") and spelled.endswith("__")
+    return spelled + "_" if spelled in TAKEN or special else spelled
 
 
 def _free(wanted: str, used: set[str]) -> str:

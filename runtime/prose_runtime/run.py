@@ -56,10 +56,15 @@ class Run:
             raise self._unbound(name)
         return found[1].value
 
-    def bound(self, *names: str) -> dict[str, Value]:
-        """Those of the names that stand for something here, in the order given."""
+    def bound(self, *names: str, root: bool = False) -> dict[str, Value]:
+        """Those of the names that stand for something here, in the order given.
+
+        With `root` the program's own names are meant, whatever callers of this block call theirs: a question about
+        a name never sees a caller's.
+        """
         here = self._execution.here()
-        found = [(name, here.resolve(self._frame, name)) for name in names]
+        frame = self._execution.root if root else self._frame
+        found = [(name, here.resolve(frame, name)) for name in names]
         return {name: there[1].value for name, there in found if there is not None}
 
     def latest(self, agent: Agent) -> Value:
