@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-_WIDTHS = (46, 14, 30, 12, 10)
+_WIDTHS = (58, 10, 25, 9, 9)
 _HEADS = ("what", "here", "baseline", "figure", "target")
 
 
@@ -29,7 +29,7 @@ class Row:
         target = "" if self.limit is None else f"< {self.limit:g} {self.unit}"
         verdict = {None: "", True: "met", False: "NOT MET"}[self.met]
         return _line(
-            (self.what, self.here, self.baseline, f"{self.figure:.3g} {self.unit}", target), verdict
+            (self.what, self.here, self.baseline, f"{self.figure:.2f} {self.unit}", target), verdict
         )
 
 

@@ -26,7 +26,7 @@ def output(*options: str) -> str:
     ("part", "lines"),
     [
         ("compile", ["check, 70 lines", "build, 70 lines", "prosec check, process", "one text"]),
-        ("sessions", ["3 at once, cap 2: per session", "bare raw stream", "memory"]),
+        ("sessions", ["3 at once, cap 2: added per session", "bare raw stream", "memory"]),
         ("startup", ["python -c pass", "prosec --help", "script.py --help"]),
     ],
 )
@@ -37,4 +37,4 @@ def test_a_part_prints_its_table(part: str, lines: list[str]) -> None:
 
 @pytest.mark.long
 def test_the_quick_form_runs_whole() -> None:
-    assert "200 in sequence: per session" in output("--quick")
+    assert "200 in sequence: added per session" in output("--quick")
