@@ -43,17 +43,7 @@ import pytest
 from semantics.playing import Call, Played, play
 
 CASES = sorted((Path(__file__).parent / "cases" / "run").glob("*.case"))
-OPEN: dict[str, str] = {
-    "bindings-of-an-output-has-its-source": "lines lack let, assign, output",
-    "conditions-never-see-a-callers-names": "a condition in a block sees a caller's variable",
-    "loops-the-cap-is-only-for-loops-without-bound": "loops with a condition are capped",
-    "shapes-arithmetic-on-words-is-an-error-without-repair": "lines lack let, assign, output",
-    "operators-failures-are-errors-of-the-program": "lines lack let, assign, output",
-    "parallel-any-too-few-left-continue-keeps-who-succeeded": "RecursionError in the analysis",
-    "parallel-continue-all-fail-and-nothing-raises": "RecursionError in the analysis",
-    "parallel-first-none-left-continue": "RecursionError in the analysis",
-    "pmap-accumulates-in-order": "pmap bodies don't wait their turn",
-}
+OPEN: dict[str, str] = {}
 """Cases that show a fault which is known and not fixed yet, and what it is."""
 SECTION = re.compile(r"^# (run|answers|output)\n", re.MULTILINE)
 

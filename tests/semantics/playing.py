@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import fnmatch
 import json
+import random
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
@@ -114,6 +115,8 @@ class Ordering:
     inner: Provider
     watching: Watching
     order: Sequence[str] = ()
+    shuffle: random.Random | None = None
+    """Where it is given, every answer comes after some turns of the event loop, so that calls overtake each other."""
     numbers: dict[int, asyncio.Future[int]] = field(default_factory=dict)
 
     name = "simulate"
@@ -131,6 +134,8 @@ class Ordering:
             call.step = self.watching.begun
         place = self.place(request.hints.asked)
         try:
+            for _ in range(self.shuffle.randint(0, 30) if self.shuffle else 0):
+                await asyncio.sleep(0)
             if place is not None:
                 if call.step is not None and not self.number(place).done():
                     self.number(place).set_result(call.step.number)
@@ -312,6 +317,7 @@ def play(
     answers: str = "",
     *,
     order: Sequence[str] = (),
+    shuffle: int | None = None,
     person: Mapping[str, str] | None = None,
     inputs: Mapping[str, Any] | None = None,
     **settings: Any,
@@ -321,7 +327,12 @@ def play(
     file = folder / "answers.toml"
     file.write_text(answers, encoding="utf-8")
     watching, clock = Watching(), Still()
-    provider = Ordering(Simulator(Answers.load(file, source)), watching, order)
+    provider = Ordering(
+        Simulator(Answers.load(file, source)),
+        watching,
+        order,
+        None if shuffle is None else random.Random(shuffle),
+    )
     side = Recording(Sessions(provider, jitter=clock.jitter))
     asked: list[str] = []
 
