@@ -69,7 +69,8 @@ async def called(
     call: Callable[[Reports], Coroutine[Any, Any, A]],
     record: Callable[[A], Mapping[str, JSON]],
 ) -> tuple[A, float]:
-    """Make one call: wait for a slot, record what came of it, durably, before anyone acts on it."""
+    """Make one call: wait until what it is told is durable, and for a slot; record what came of it."""
+    await execution.store.durable()
     slots = execution.slots
     await slots.take()
     held = True
@@ -117,7 +118,6 @@ async def called(
     execution.store.record(
         {"r": "result", "id": identity, "kind": seen.kind, **record(answer), "usage": _usage(answer.usage)}
     )
-    await execution.store.durable()
     return answer, seconds
 
 

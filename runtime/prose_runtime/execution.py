@@ -7,13 +7,14 @@ calling.py; how branches run is in concurrency.py.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Literal
 
 from .clock import Clock
-from .errors import Stop
+from .errors import Stop, StoreFailed
 from .events import Bound as BoundEvent
-from .events import Event, Observer, RoundStarted, Warned
+from .events import Event, Observer, RoundStarted, StepFinished, Warned
 from .frames import Bound, FiledName, Frame, Strand, root_strand, strand_here
 from .identity import content, digest_of, identity
 from .listing import Listing
@@ -58,6 +59,7 @@ class Execution:
         self.given = {name: Value(value) for name, value in settings.inputs.items()}
         self.steps = 0
         self._observers: tuple[Observer, ...] = tuple(settings.observers)
+        self._untold: deque[tuple[int, Event]] = deque()
         self._state: StateFile | None = None
         self._anonymous = 0
         self._frames = 0
@@ -111,13 +113,14 @@ class Execution:
     def next_anonymous(self, identity: str) -> str:
         """The name of a session that binds none, recorded before anything bears it."""
         self._anonymous += 1
-        self.store.record({"r": "begin", "id": identity, "kind": "session", "anon": self._anonymous})
+        self.store.record({"r": "begin", "id": identity, "kind": "session", "anon": self._anonymous}, paid=False)
         return f"anon_{self._anonymous:03d}"
 
     def next_execution_id(self, identity: str, block: str) -> int:
         self._frames += 1
         self.store.record(
-            {"r": "begin", "id": identity, "kind": "frame", "block": block, "execution_id": self._frames}
+            {"r": "begin", "id": identity, "kind": "frame", "block": block, "execution_id": self._frames},
+            paid=False,
         )
         return self._frames
 
@@ -126,11 +129,35 @@ class Execution:
     def watched_by(self, state: StateFile) -> None:
         """Let state.md see what happens."""
         self._state = state
-        self._observers = (state, *self._observers)
 
     def tell(self, event: Event) -> None:
-        for observer in self._observers:
-            observer.see(event)
+        """Tell the observers, once the records of what happened are durable: nothing is shown as done before."""
+        if self._state is not None:
+            # Its file is written after the records that it speaks of are durable.
+            self._state.see(event)
+        if not self._observers:
+            return
+        store = self.store
+        if self._untold or store.durable_to < store.recorded:
+            self._untold.append((store.recorded, event))
+            if len(self._untold) == 1:
+                store.when_durable(self.tell_waiting)
+        else:
+            for observer in self._observers:
+                observer.see(event)
+
+    def tell_waiting(self) -> None:
+        """Tell the observers what has become durable meanwhile, in order."""
+        untold, store = self._untold, self.store
+        lost = isinstance(self.stopping, StoreFailed)
+        while untold and (lost or untold[0][0] <= store.durable_to):
+            position, event = untold.popleft()
+            if position > store.durable_to and isinstance(event, StepFinished):
+                continue
+            for observer in self._observers:
+                observer.see(event)
+        if untold:
+            store.when_durable(self.tell_waiting)
 
     def round_started(self, line: int | None, number: int, of: int | None) -> None:
         """Round `number` (from 0) of a loop begins; `of` is None where it has no bound."""
@@ -139,7 +166,7 @@ class Execution:
 
     @property
     def observed(self) -> bool:
-        return bool(self._observers)
+        return bool(self._observers) or self._state is not None
 
     def warn(self, text: str, line: int | None = None) -> None:
         """Show a warning, once per text."""

@@ -43,6 +43,7 @@ def input_step(run: Run, name: str, text: str | None, line: int | None) -> Step[
                     line=line,
                 )
                 raise strand.stop
+            await execution.store.durable()
             value = Value(await settings.ask(InputWanted(name, text, secret)))
             origin = "asked"
         if secret:

@@ -19,12 +19,18 @@ from pathlib import Path
 from .errors import StoreFailed, UsageError
 from .providers.protocol import JSON
 
-SLOW = 0.002
+SLOW = 0.0005
 """Seconds. A disk whose fsync takes longer is waited for in a thread, a faster one where it is: a thread costs more."""
+
+SOON = 0.01
+"""Seconds after which a record is made durable although nobody waits for it."""
 
 
 class Journal:
-    """Appends records and makes them durable in groups: those that are ready together share one fsync."""
+    """Appends records, and makes them durable in groups: all that are there when somebody waits share one fsync.
+
+    Whoever acts on a result (calls a model with it, shows it as done) waits first; the program itself goes on.
+    """
 
     def __init__(self, path: Path, on_failure: Callable[[StoreFailed], None]) -> None:
         """Open and lock the journal; raises UsageError where another process has it, OSError where it can't be."""
@@ -40,66 +46,120 @@ class Journal:
             ) from None
         self._size = os.fstat(self._descriptor).st_size
         self._lines: list[str] = []
-        self._waiters: list[asyncio.Future[None]] = []
+        self.added = 0
+        """Records so far that must be durable."""
+        self.durable_to = 0
+        """How many of them are."""
+        self._waiting: list[tuple[int, Callable[[], None]]] = []
         self._scheduled = False
+        self._timer: asyncio.TimerHandle | None = None
         self._syncing: asyncio.Future[None] | None = None
         self._pace = 0.0
+        self._closed = False
         self._failed: StoreFailed | None = None
         self._encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
-    def add(self, record: Mapping[str, JSON]) -> None:
-        """Append a record; it is written in this turn of the event loop, or the next."""
+    def add(self, record: Mapping[str, JSON], *, paid: bool = True) -> None:
+        """Append a record; it is written in this turn of the event loop, or the next.
+
+        One that nothing was `paid` for (a number taken) is written with the next one, or before the next call.
+        """
         self._lines.append(self._encode(record))
-        self._schedule()
+        if paid:
+            self.added += 1
+            if not self._scheduled:
+                self._scheduled = True
+                asyncio.get_running_loop().call_soon(self._flush)
 
     async def durable(self) -> None:
-        """Return when every record added so far is on the disk; raises StoreFailed."""
+        """Return when every record added so far is written, and on the disk if it must be; raises StoreFailed."""
+        self.write()
+        if self.durable_to < self.added and self._syncing is None and self._pace <= SLOW:
+            self._sync_here()
+        if self.durable_to < self.added:
+            waiter = asyncio.get_running_loop().create_future()
+            self.when_durable(lambda: None if waiter.done() else waiter.set_result(None))
+            await waiter
         if self._failed:
             raise self._failed
-        waiter = asyncio.get_running_loop().create_future()
-        self._waiters.append(waiter)
-        self._schedule()
-        await waiter
+
+    def when_durable(self, then: Callable[[], None]) -> None:
+        """Call `then` once every record added so far is on the disk, soon; or when none will be any more."""
+        if self._closed or self._failed:
+            then()
+            return
+        self._waiting.append((self.added, then))
+        if self._pace > SLOW:
+            self._sync_beside()
+        else:
+            self._sync_soon()
+
+    def write(self) -> None:
+        """Hand what was added to the system: from here on it outlives this process, though not a power cut."""
+        if self._lines and not self._failed:
+            self._write()
+
+    def sync_blocking(self) -> None:
+        """Make durable what was written. For a thread that is about to write what follows from it; raises OSError."""
+        os.fdatasync(self._descriptor)
 
     def close(self) -> None:
-        """Write and sync what is left; raises nothing (a failure has been told)."""
-        self._write()
+        """Write and sync what is left; raises nothing (a failure has been told). Nothing may be waited for any more."""
+        self.write()
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
         if self._failed is None:
             with suppress(OSError):
                 os.fsync(self._descriptor)
+        self._settled(self.added)
         os.close(self._descriptor)
-
-    def _schedule(self) -> None:
-        if not self._scheduled:
-            self._scheduled = True
-            asyncio.get_running_loop().call_soon(self._flush)
 
     def _flush(self) -> None:
         self._scheduled = False
-        self._write()
-        if not self._waiters or self._syncing is not None:
-            return
-        waiters, self._waiters = self._waiters, []
-        if self._failed:
-            _settle(waiters, self._failed)
-        elif self._pace <= SLOW:
-            try:
-                self._sync()
-            except OSError as problem:
-                self._fail(problem)
-            _settle(waiters, self._failed)
-        else:
-            self._syncing = asyncio.get_running_loop().run_in_executor(None, self._sync)
-            self._syncing.add_done_callback(lambda done: self._synced(done, waiters))
+        self.write()
+        if self.durable_to < self.added:
+            self._sync_soon()
 
-    def _synced(self, done: asyncio.Future[None], waiters: list[asyncio.Future[None]]) -> None:
+    def _sync_soon(self) -> None:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(SOON, self._sync_late)
+
+    def _sync_late(self) -> None:
+        self._timer = None
+        self.write()
+        if self._failed or self.durable_to == self.added:
+            return
+        if self._pace > SLOW:
+            self._sync_beside()
+        elif self._syncing is None:
+            self._sync_here()
+
+    def _sync_here(self) -> None:
+        """Sync on the event loop's own thread."""
+        try:
+            self._sync()
+        except OSError as problem:
+            self._fail(problem)
+        self._settled(self.added)
+
+    def _sync_beside(self) -> None:
+        """Sync in a thread; what is added meanwhile has the next turn."""
+        if self._syncing is not None:
+            return
+        self.write()
+        reached = self.added
+        self._syncing = asyncio.get_running_loop().run_in_executor(None, self._sync)
+        self._syncing.add_done_callback(lambda done: self._synced(done, reached))
+
+    def _synced(self, done: asyncio.Future[None], reached: int) -> None:
         self._syncing = None
         problem = None if done.cancelled() else done.exception()
         if isinstance(problem, OSError):
             self._fail(problem)
-        _settle(waiters, self._failed)
-        if self._waiters:
-            self._schedule()
+        self._settled(reached)
+        if self._waiting:
+            self._sync_beside()
 
     def _sync(self) -> None:
         started = time.perf_counter()
@@ -107,9 +167,18 @@ class Journal:
         # A running mean, so that one hiccup doesn't send every fsync to a thread.
         self._pace += (time.perf_counter() - started - self._pace) / 8
 
+    def _settled(self, reached: int) -> None:
+        """Tell those who wait: for records up to `reached`, or after a failure all."""
+        if self._failed is None:
+            self.durable_to = max(self.durable_to, reached)
+        waiting, self._waiting = self._waiting, []
+        for position, then in waiting:
+            if position <= reached or self._failed:
+                then()
+            else:
+                self._waiting.append((position, then))
+
     def _write(self) -> None:
-        if not self._lines or self._failed:
-            return
         lines, self._lines = self._lines, []
         data = ("\n".join(lines) + "\n").encode()
         rest = memoryview(data)
@@ -131,12 +200,3 @@ class Journal:
                 f"can't write {self._path}: {reason}; what was recorded before is kept"
             )
             self._on_failure(self._failed)
-
-
-def _settle(waiters: list[asyncio.Future[None]], failed: StoreFailed | None) -> None:
-    for waiter in waiters:
-        if not waiter.done():
-            if failed:
-                waiter.set_exception(failed)
-            else:
-                waiter.set_result(None)

@@ -112,9 +112,9 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("shape", [LIST, Shape("object", ("a",)), Shape("boolean"), Shape("number")], ids=str)
 def test_hostile_text(name: str, shape: Shape) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     turn_text(HOSTILE[name], shape)
-    assert time.perf_counter() - started < 4
+    assert time.process_time() - started < 4
 
 
 def test_a_refusal_names_variable_shape_and_text() -> None:

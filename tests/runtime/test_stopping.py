@@ -12,7 +12,6 @@ from prose_runtime import Agent, Permissions, Program, ProseError, Run, Value
 from prose_runtime.errors import StoreFailed, UsageError
 from prose_runtime.events import Bound, Warned
 from prose_runtime.settings import InputWanted
-from prose_runtime.state import filesystem
 from prose_runtime.tasks import Answer, Task
 from scripted import Scripted, failing, play, played
 from test_parallel import never
@@ -198,19 +197,20 @@ def test_a_full_disk_ends_the_run_and_keeps_what_was_recorded(
     assert ran.outcome.status == "failed"
     assert ran.outcome.problem is not None
     assert "No space left on device" in ran.outcome.problem.message
-    assert ran.prompts == ["one", "two"]
+    # Nothing is asked any more that couldn't be recorded.
+    assert ran.prompts == ["one"]
     assert [r["text"] for r in ran.records("result")] == ["[one]"]
 
 
 def test_a_binding_that_cant_be_written_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put = filesystem.put
+    real = os.open
 
-    def refuse(path: Path, data: bytes) -> None:
-        if path.parent.name == "bindings":
-            raise PermissionError(13, "Permission denied", str(path))
-        put(path, data)
+    def refuse(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if str(path).startswith(".x.md"):
+            raise PermissionError(13, "Permission denied", path)
+        return real(path, flags, mode, dir_fd=dir_fd)
 
-    monkeypatch.setattr(filesystem, "put", refuse)
+    monkeypatch.setattr("prose_runtime.state.files.os.open", refuse)
 
     async def main(run: Run) -> None:
         await run.session("one", let="x")

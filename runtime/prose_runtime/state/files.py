@@ -3,41 +3,97 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+AT_ONCE = 128
+"""Files that are open together."""
+
+SYNCING = 4
+"""Threads that wait for the disk: what is synced at the same moment is committed together."""
 
 
 def write_whole(path: Path, data: bytes) -> None:
     """Write one file: temporary in the same folder, flush, fsync, rename, fsync of the folder."""
-    put(path, data)
-    sync_folders([path.parent])
+    write_together(path.parent, [(path.name, data)])
 
 
-def put(path: Path, data: bytes) -> None:
-    """All of `write_whole` but the folder's fsync, which several files of one folder may share."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+def write_together(folder: Path, files: Sequence[tuple[str, bytes]]) -> None:
+    """Write several files of one folder, each as `write_whole` does; they share the fsync of the folder.
+
+    Raises OSError, whose `filename` is the file that could not be written, or the folder.
+    """
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        try:
-            rest = memoryview(data)
-            while rest:
-                rest = rest[os.write(descriptor, rest) :]
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        temporary.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
+        with _opened(folder) as place:
+            for first in range(0, len(files), AT_ONCE):
+                _put(place, files[first : first + AT_ONCE])
+            os.fsync(place)
+    except OSError as problem:
+        name = str(problem.filename or "").removesuffix(_mark()).removeprefix(".")
+        problem.filename = str(folder / name)
         raise
 
 
-def sync_folders(folders: Iterable[Path]) -> None:
-    """Make the names in these folders durable."""
-    for folder in folders:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+def _mark() -> str:
+    return f".{os.getpid()}.tmp"
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[int]:
+    # Names relative to an open folder: the system looks the path up once.
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _put(folder: int, files: Sequence[tuple[str, bytes]]) -> None:
+    """All of `write_together` but the fsync of the folder. Writes all, then syncs all, then names all."""
+    mark = _mark()
+    made: list[str] = []
+    descriptors: list[int] = []
+    try:
         try:
-            os.fsync(descriptor)
+            for name, data in files:
+                temporary = f".{name}{mark}"
+                made.append(temporary)
+                flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+                descriptor = os.open(temporary, flags, 0o600, dir_fd=folder)
+                descriptors.append(descriptor)
+                if os.write(descriptor, data) < len(data):
+                    _rest(descriptor, data)
+            _sync(descriptors)
         finally:
-            os.close(descriptor)
+            for descriptor in descriptors:
+                os.close(descriptor)
+        for (name, _), temporary in zip(files, made, strict=True):
+            os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        for temporary in made:
+            with suppress(OSError):
+                os.unlink(temporary, dir_fd=folder)
+        raise
+
+
+def _rest(descriptor: int, data: bytes) -> None:
+    """Write what one call did not take."""
+    left = memoryview(data)[os.lseek(descriptor, 0, os.SEEK_CUR) :]
+    while left:
+        left = left[os.write(descriptor, left) :]
+
+
+def _sync(descriptors: Sequence[int]) -> None:
+    if len(descriptors) <= SYNCING:
+        for descriptor in descriptors:
+            os.fsync(descriptor)
+        return
+
+    def part(first: int) -> None:
+        for descriptor in descriptors[first::SYNCING]:
+            os.fsync(descriptor)
+
+    with ThreadPoolExecutor(SYNCING, "prose-files") as threads:
+        list(threads.map(part, range(SYNCING)))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from ..clock import Clock, run_name
@@ -18,16 +17,13 @@ from ..journal import Journal
 from ..providers.protocol import JSON
 from ..values import Value
 from .bindings import Binding, body, file_name, rendered
-from .files import put, sync_folders, write_whole
+from .files import write_together, write_whole
 
 STATE_EVERY = 0.5
 """Seconds between two rewrites of state.md."""
 
-AT_ONCE = 4
-"""Files of one batch that are written at the same time."""
-
-GATHER = 0.005
-"""Seconds that a file waits for others to be written with it; by then the next step has started."""
+GATHER = 0.2
+"""Seconds that a file waits for others to be written with it: one fsync of the folder for all, and less to wait for."""
 
 
 class FilesystemStore:
@@ -66,11 +62,22 @@ class FilesystemStore:
                 "choose another place with --prose-dir"
             ) from None
 
-    def record(self, record: Mapping[str, JSON]) -> None:
-        self._journal.add(record)
+    def record(self, record: Mapping[str, JSON], *, paid: bool = True) -> None:
+        self._journal.add(record, paid=paid)
 
     async def durable(self) -> None:
         await self._journal.durable()
+
+    @property
+    def recorded(self) -> int:
+        return self._journal.added
+
+    @property
+    def durable_to(self) -> int:
+        return self._journal.durable_to
+
+    def when_durable(self, then: Callable[[], None]) -> None:
+        self._journal.when_durable(then)
 
     def place(self, name: str, execution_id: int | None, rounds: tuple[int, ...]) -> str:
         return f"{self._told}/bindings/{file_name(name, execution_id, rounds)}"
@@ -109,6 +116,7 @@ class FilesystemStore:
             self._state_timer.cancel()
         self._write_state()
         try:
+            await self.durable()
             await self.settle()
         except StoreFailed:
             if self._writing:
@@ -126,7 +134,11 @@ class FilesystemStore:
 
     def _want(self, file: str, make: Callable[[], bytes]) -> None:
         self._wanted[file] = make
-        if self._writing is None and self._gathering is None and not self._failed:
+        if self._gathering is None and self._writing is None:
+            self._gather()
+
+    def _gather(self) -> None:
+        if self._gathering is None and not self._failed:
             self._gathering = asyncio.get_running_loop().call_later(GATHER, self._start_writing)
 
     def _start_writing(self) -> None:
@@ -135,7 +147,9 @@ class FilesystemStore:
             self._gathering = None
         if self._writing is None and self._wanted and not self._failed:
             batch, self._wanted = self._wanted, {}
-            self._writing = asyncio.get_running_loop().run_in_executor(None, _write, self._home, batch)
+            # No file may say that something is done which a power cut could still undo.
+            self._journal.write()
+            self._writing = asyncio.get_running_loop().run_in_executor(None, self._write, batch)
             self._writing.add_done_callback(self._written)
 
     def _written(self, done: asyncio.Future[None]) -> None:
@@ -146,27 +160,25 @@ class FilesystemStore:
             reason = getattr(problem, "strerror", None) or f"{type(problem).__name__}: {problem}"
             where = getattr(problem, "filename", None) or self._home
             self._fail(StoreFailed(f"can't write {where}: {reason}; what was recorded before is kept"))
-        self._start_writing()
+        if self._wanted:
+            self._gather()
+
+    def _write(self, batch: Mapping[str, Callable[[], bytes]]) -> None:
+        """Write files whole, folder by folder; in a thread."""
+        self._journal.sync_blocking()
+        folders: dict[str, list[tuple[str, bytes]]] = {}
+        for file, make in batch.items():
+            folder, _, name = file.rpartition("/")
+            folders.setdefault(folder, []).append((name, make()))
+        for folder, files in folders.items():
+            place = self._home / folder
+            place.mkdir(mode=0o700, exist_ok=True)
+            write_together(place, files)
 
     def _fail(self, failed: StoreFailed) -> None:
         if self._failed is None:
             self._failed = failed
             self.on_failure(failed)
-
-
-def _write(home: Path, batch: Mapping[str, Callable[[], bytes]]) -> None:
-    """Write files whole, several at once: disks that are waited for together commit together."""
-    folders = {(home / file).parent for file in batch}
-    for folder in folders:
-        folder.mkdir(mode=0o700, exist_ok=True)
-    files = [(home / file, make) for file, make in batch.items()]
-    if len(files) <= AT_ONCE:
-        for path, make in files:
-            put(path, make())
-    else:
-        with ThreadPoolExecutor(AT_ONCE, "prose-files") as threads:
-            list(threads.map(lambda each: put(each[0], each[1]()), files))
-    sync_folders(folders)
 
 
 def _as_told(directory: Path) -> str:

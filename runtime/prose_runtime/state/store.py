@@ -22,11 +22,25 @@ class Store(Protocol):
     directory: Path | None
     on_failure: Callable[[StoreFailed], None]
 
-    def record(self, record: Mapping[str, JSON]) -> None:
-        """Append to the journal. Written before the event loop goes on to the next round, not yet durable."""
+    @property
+    def recorded(self) -> int:
+        """Records so far that must be durable before anyone acts on them."""
+
+    @property
+    def durable_to(self) -> int:
+        """How many of them are."""
+
+    def record(self, record: Mapping[str, JSON], *, paid: bool = True) -> None:
+        """Append to the journal. Written before the event loop goes on to the next round, not yet durable.
+
+        What nothing was `paid` for (a number that was taken) is written with the next record.
+        """
+
+    def when_durable(self, then: Callable[[], None]) -> None:
+        """Call `then` once every record so far is durable, within a moment; or when the store has failed."""
 
     async def durable(self) -> None:
-        """Return when every record so far would survive a power cut. Callers that are ready together share the cost."""
+        """Return when every record so far is written, and would survive a power cut where it was paid for."""
 
     def place(self, name: str, execution_id: int | None, rounds: tuple[int, ...]) -> str:
         """Where a binding's file is or will be, as a session is told it."""
