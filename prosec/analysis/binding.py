@@ -68,7 +68,8 @@ class Binder:
         """By Let, Assign, Output or Branch: the uses of what it binds, filled in when all are known."""
         self.parameter_uses: list[tuple[Scope, str, Shape]] = []
         self.result_uses: list[tuple[Scope, Use]] = []
-        self.result_flows: list[tuple[Shape, Scope]] = []
+        self.result_flows: list[tuple[Shape, Scope, str | None]] = []
+        """What a block's outputs are used as: as its value, or (with a name) as that field of its value."""
         self.item_uses: list[tuple[Shape, Variable]] = []
         """How the items of a list are used: as the variable that runs over them is."""
         self.item_flows: list[tuple[Shape, Use]] = []

@@ -114,16 +114,17 @@ def _free_names(block: nodes.Block, blocks: Mapping[str, Scope], assigned_only: 
     return found
 
 
-def assigned_names(body: nodes.Suite, blocks: Mapping[str, Scope]) -> set[str]:
-    """The names that a suite gives a value, in blocks that it calls too."""
-    found: set[str] = set()
+def assigned_names(body: nodes.Suite, blocks: Mapping[str, Scope]) -> tuple[set[str], set[str]]:
+    """The names that a suite assigns, in blocks that it calls too, and those that it declares."""
+    assigned: set[str] = set()
+    declared: set[str] = set()
     for node in _descendants(body):
-        found.update(_bound_names(node))
+        (assigned if isinstance(node, nodes.Assign) else declared).update(_bound_names(node))
         if isinstance(node, nodes.DoCall):
             callee = blocks.get(node.name.text)
             if callee is not None and callee.block is not None:
-                found |= _free_names(callee.block, blocks, assigned_only=True)
-    return found
+                assigned |= _free_names(callee.block, blocks, assigned_only=True)
+    return assigned, declared
 
 
 def _touches(statement: nodes.Node, names: set[str], blocks: Mapping[str, Scope]) -> bool:

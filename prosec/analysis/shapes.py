@@ -42,8 +42,9 @@ def settle_shapes(walker: Walker) -> None:
                 changed |= variable.shape.add(_shape(read.use))
         for scope, use in walker.result_uses:
             changed |= scope.shape.add(_shape(use))
-        for target, scope in walker.result_flows:
-            changed |= target.add(scope.shape)
+        for target, scope, name in walker.result_flows:
+            shape = scope.shape if name is None else scope.shape.fields.get(name)
+            changed |= shape is not None and target.add(shape)
         for target, variable in bound:
             changed |= target.add(variable.shape)
         for items, variable in walker.item_uses:

@@ -110,7 +110,8 @@ class Walker(ValueWalker):
             variable = self._declare(parameter.text, "parameter", parameter.span)
             self._record(variable, Write(parameter.span, self.unit, self.arm, None, None, True))
             scope.parameters.append(variable)
-        self._suite(block.body, Flow(scope), block)
+        # Named outputs are a block's value; else its last statement's is.
+        self._suite(block.body, NOTHING if scope.outputs_named else Flow(scope), block)
 
     # --- constructs that are also values ------------------------------------------------------------------------
 
@@ -300,8 +301,9 @@ class Walker(ValueWalker):
         target = Shape()
         self.target_uses[node] = target
         # A block with one output has that output's value; with several, the object of them.
-        if in_block and len(self.scope.outputs_named) == 1:
-            self.result_flows.append((target, self.scope))
+        if in_block:
+            only = len(self.scope.outputs_named) == 1
+            self.result_flows.append((target, self.scope, None if only else node.name.text))
         self.direct(node.value, target)
         self._output_name(node, node.name)
 
@@ -425,11 +427,19 @@ class Walker(ValueWalker):
 
     def _shared(self, body: nodes.Suite) -> set[str]:
         """The names from outside that a concurrent body gives a value."""
+        assigned, declared = assigned_names(body, self.analysis.blocks)
+        around = {self.arm, *self.arm.around()}
         found: set[str] = set()
-        for name in assigned_names(body, self.analysis.blocks):
+        for name in assigned | declared:
             variable = self.environment.get(name) or self.scope.names.get(name)
-            own = variable is not None and (variable.owner is None or variable.owner.span.start < body.span.start)
-            if (own and not (variable is not None and isinstance(variable.owner, nodes.Stage))) or (variable is None and self.scope.block is not None and name in self.analysis.root.names):
+            if variable is None:
+                outside = name in assigned and self.scope.block is not None and name in self.analysis.root.names
+            elif variable.owner is not None:
+                outside = variable.owner.span.start < body.span.start and not isinstance(variable.owner, nodes.Stage)
+            else:
+                # What another loop's body declares, this one declares afresh each round.
+                outside = name in assigned or not around.isdisjoint(variable.arms)
+            if outside:
                 found.add(name)
         return found
 

@@ -62,8 +62,8 @@ class Comments:
         """The comments that follow the last statement of a suite."""
         return self._spaced(self.end.get(suite, []), 0)
 
-    def directly_above(self, item: nodes.Node) -> tuple[list[str], list[str]]:
-        """The comments of a definition: earlier groups, and the group that stands directly above it."""
+    def directly_above(self, item: nodes.Node) -> tuple[list[str], list[str], list[str]]:
+        """The comments of a definition: earlier groups, the group that stands directly above it, those inside it."""
         comments = self.above.get(item, [])
         line = self.source.line_of(item.span.start)
         first = len(comments)
@@ -74,7 +74,7 @@ class Comments:
         while first and self.source.line_of(comments[first - 1].span.start) == line - 1:
             first -= 1
             line -= 1
-        return self._spaced([*comments[:first], *inside], 0), [comment.text for comment in comments[first:last]]
+        return self._spaced(comments[:first], 0), self._spaced(comments[first:last], 0), self._spaced(inside, 0)
 
     def blank_before(self, item: nodes.Node) -> bool:
         """Whether an empty line stands before a statement and the comments that belong to it."""

@@ -78,15 +78,15 @@ class Module:
                 yield node
 
     def _definition(self, node: nodes.Agent | nodes.Block) -> str:
-        earlier, own = self.comments.directly_above(node)
+        earlier, own, inside = self.comments.directly_above(node)
         if isinstance(node, nodes.Agent):
             self.emit.unit = None
             agent = py.code(agent_arguments(self.emit, node))
             self.emit.unit = self.analysis.main
             return self.templates.render(
-                "agent", comments=[*earlier, *([""] if earlier and own else []), *(safe(text) for text in own)], name=self.names.agents[node.name.text], agent=agent
+                "agent", comments=[*earlier, *([""] if earlier and own else []), *own, *inside], name=self.names.agents[node.name.text], agent=agent
             )
-        return self._block(node, earlier, own)
+        return self._block(node, [*earlier, *inside], own)
 
     def _block(self, node: nodes.Block, earlier: Sequence[str], comments: Sequence[str]) -> str:
         scope = self.analysis.blocks[node.name.text]
