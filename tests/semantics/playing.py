@@ -17,8 +17,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
-from prose_runtime.events import Event, StepFailed, StepFinished, StepSeen, StepTokens, Warned
+from prose_runtime.events import Event, Warned
+from prose_runtime.journal import Journal
 from prose_runtime.program import Program
 from prose_runtime.providers.answers import Answers
 from prose_runtime.providers.protocol import Provider, Reply, Request
@@ -45,7 +47,6 @@ class Call:
     question: Question | None = None
     repair: Repair | None = None
     requests: list[Request] = field(default_factory=list)
-    step: StepSeen | None = None
     cancelled: bool = False
 
     @property
@@ -77,31 +78,12 @@ current: ContextVar[Call] = ContextVar("current")
 
 @dataclass
 class Watching:
-    """An observer: keeps all events, and wakes whoever waits for the end of a step."""
+    """An observer that keeps all events."""
 
     events: list[Event] = field(default_factory=list)
-    ended: set[int] = field(default_factory=set)
-    waiting: list[asyncio.Future[None]] = field(default_factory=list)
-    begun: StepSeen | None = None
 
     def see(self, event: Event) -> None:
         self.events.append(event)
-        if isinstance(event, StepTokens):
-            self.begun = event.step
-        elif isinstance(event, StepFinished | StepFailed):
-            self.ended.add(event.step.number)
-            waiting, self.waiting = self.waiting, []
-            for future in waiting:
-                if not future.done():
-                    future.set_result(None)
-
-    async def until_ended(self, number: int) -> None:
-        while number not in self.ended:
-            future = asyncio.get_running_loop().create_future()
-            self.waiting.append(future)
-            await future
-        for _ in range(SETTLED):
-            await asyncio.sleep(0)
 
     def of(self, kind: type) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind)]
@@ -110,14 +92,13 @@ class Watching:
 @dataclass
 class Ordering:
     """A provider that lets another answer, in a given order: a call whose text matches the n-th pattern is answered
-    when one that matches the pattern before has ended. `*`-free patterns are whole first lines."""
+    when one that matches the pattern before has been. `*`-free patterns are whole first lines."""
 
     inner: Provider
-    watching: Watching
     order: Sequence[str] = ()
     shuffle: random.Random | None = None
     """Where it is given, every answer comes after some turns of the event loop, so that calls overtake each other."""
-    numbers: dict[int, asyncio.Future[int]] = field(default_factory=dict)
+    answered: dict[int, asyncio.Event] = field(default_factory=dict)
 
     name = "simulate"
     simulated = True
@@ -128,31 +109,29 @@ class Ordering:
     async def complete(self, request: Request) -> Reply:
         call = current.get()
         call.requests.append(request)
-        if request.on_tokens is not None:
-            self.watching.begun = None
-            request.on_tokens(1)
-            call.step = self.watching.begun
         place = self.place(request.hints.asked)
         try:
-            for _ in range(self.shuffle.randint(0, 30) if self.shuffle else 0):
-                await asyncio.sleep(0)
+            await turns(self.shuffle.randint(0, 30) if self.shuffle else 0)
             if place is not None:
-                if call.step is not None and not self.number(place).done():
-                    self.number(place).set_result(call.step.number)
                 if place > 0:
-                    await self.watching.until_ended(await self.number(place - 1))
+                    await self.event(place - 1).wait()
+                # What runs beside gets as far as it can, and so does what the answer before set off.
+                await turns(SETTLED)
             return await self.inner.complete(request)
         except asyncio.CancelledError:
             call.cancelled = True
             raise
+        finally:
+            if place is not None:
+                self.event(place).set()
 
     def place(self, asked: str) -> int | None:
         lines = [line.strip() for line in asked.splitlines() if line.strip()]
         found = [n for n, pattern in enumerate(self.order) if lines and matches(pattern, lines[0])]
         return found[0] if found else None
 
-    def number(self, place: int) -> asyncio.Future[int]:
-        return self.numbers.setdefault(place, asyncio.get_running_loop().create_future())
+    def event(self, place: int) -> asyncio.Event:
+        return self.answered.setdefault(place, asyncio.Event())
 
     def remarks(self) -> Sequence[str]:
         return self.inner.remarks()
@@ -288,6 +267,12 @@ class Played:
         return [event.text for event in self.watching.of(Warned)]
 
 
+async def turns(count: int) -> None:
+    """Let everything else run, so many times."""
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
 def matches(pattern: str, text: str) -> bool:
     """`*` is any text, everything else itself."""
     escaped = pattern.replace("[", "[[]").replace("?", "[?]")
@@ -329,7 +314,6 @@ def play(
     watching, clock = Watching(), Still()
     provider = Ordering(
         Simulator(Answers.load(file, source)),
-        watching,
         order,
         None if shuffle is None else random.Random(shuffle),
     )
@@ -358,7 +342,9 @@ def play(
         assert not left, f"still running after the run: {left}"
         return outcome
 
-    outcome = asyncio.run(whole())
+    # The disk answers at once: no run waits for another program's files.
+    with mock.patch.object(Journal, "_sync", lambda journal: None):
+        outcome = asyncio.run(whole())
     return Played(script, program, outcome, side, watching, clock)
 
 

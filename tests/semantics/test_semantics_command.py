@@ -163,7 +163,9 @@ def test_without_a_key_nothing_starts(command: Command) -> None:
     assert not Path(".prose/runs").exists()
 
 
-@pytest.mark.parametrize("name", ["api_token", "password", "aws-secret", "signing-key", "credential"])
+@pytest.mark.parametrize(
+    "name", ["api_token", "password", "aws-secret", "signing-key", "credential"]
+)
 def test_secrets_are_shown_nowhere_but_in_their_file(command: Command, name: str) -> None:
     source = (
         f'input {name}: "For the service"\n'
