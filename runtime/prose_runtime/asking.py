@@ -70,8 +70,8 @@ async def called(
     record: Callable[[A], Mapping[str, JSON]],
 ) -> tuple[A, float]:
     """Make one call: wait until what it is told is durable, and for a slot; record what came of it."""
-    await execution.store.durable()
     slots = execution.slots
+    await execution.store.durable(alone=slots.idle)
     await slots.take()
     held = True
     started = execution.clock.seconds()

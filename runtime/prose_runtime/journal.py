@@ -22,6 +22,9 @@ from .providers.protocol import JSON
 SLOW = 0.0005
 """Seconds. A disk whose fsync takes longer is waited for in a thread, a faster one where it is: a thread costs more."""
 
+SLOW_ALONE = 0.02
+"""Seconds. The same where nothing else runs that would be kept waiting."""
+
 SOON = 0.01
 """Seconds after which a record is made durable although nobody waits for it."""
 
@@ -71,10 +74,14 @@ class Journal:
                 self._scheduled = True
                 asyncio.get_running_loop().call_soon(self._flush)
 
-    async def durable(self) -> None:
-        """Return when every record added so far is written, and on the disk if it must be; raises StoreFailed."""
+    async def durable(self, alone: bool = False) -> None:
+        """Return when every record added so far is written, and on the disk if it must be; raises StoreFailed.
+
+        `alone`: nothing else runs that waiting in this thread would hold up.
+        """
         self.write()
-        if self.durable_to < self.added and self._syncing is None and self._pace <= SLOW:
+        slow = SLOW_ALONE if alone else SLOW
+        if self.durable_to < self.added and self._syncing is None and self._pace <= slow:
             self._sync_here()
         if self.durable_to < self.added:
             waiter = asyncio.get_running_loop().create_future()

@@ -10,8 +10,13 @@ class Slots:
     """`count` places. Taking one waits for a place; giving it back hands it to the longest waiting."""
 
     def __init__(self, count: int) -> None:
-        self._free = max(1, count)
+        self._free = self._count = max(1, count)
         self._waiting: deque[asyncio.Future[None]] = deque()
+
+    @property
+    def idle(self) -> bool:
+        """No place is taken."""
+        return self._free == self._count
 
     async def take(self) -> None:
         if self._free > 0 and not self._waiting:

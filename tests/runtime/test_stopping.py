@@ -183,22 +183,25 @@ def test_a_full_disk_ends_the_run_and_keeps_what_was_recorded(
 
     monkeypatch.setattr("prose_runtime.journal.os.write", full_disk)
 
-    async def main(run: Run) -> None:
+    async def fills(*_: object) -> str:
         nonlocal full
-        await run.session("one")
         full = True
+        return "two"
+
+    async def main(run: Run) -> None:
+        await run.session("one")
         try:
             await run.session("two")
         except ProseError:
             await run.session("swallowed")
+        await run.session("never asked")
 
-    ran = played(main, tmp_path)
+    ran = played(main, tmp_path, Scripted({"two": fills}))
     assert ran.outcome.exit_code == 1
     assert ran.outcome.status == "failed"
     assert ran.outcome.problem is not None
     assert "No space left on device" in ran.outcome.problem.message
-    # Nothing is asked any more that couldn't be recorded.
-    assert ran.prompts == ["one"]
+    assert ran.prompts == ["one", "two"]
     assert [r["text"] for r in ran.records("result")] == ["[one]"]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 AT_ONCE = 128
 """Files that are open together."""
 
-SYNCING = 4
+SYNCING = 8
 """Threads that wait for the disk: what is synced at the same moment is committed together."""
 
 

@@ -65,8 +65,8 @@ class FilesystemStore:
     def record(self, record: Mapping[str, JSON], *, paid: bool = True) -> None:
         self._journal.add(record, paid=paid)
 
-    async def durable(self) -> None:
-        await self._journal.durable()
+    async def durable(self, alone: bool = False) -> None:
+        await self._journal.durable(alone)
 
     @property
     def recorded(self) -> int:

@@ -39,8 +39,11 @@ class Store(Protocol):
     def when_durable(self, then: Callable[[], None]) -> None:
         """Call `then` once every record so far is durable, within a moment; or when the store has failed."""
 
-    async def durable(self) -> None:
-        """Return when every record so far is written, and would survive a power cut where it was paid for."""
+    async def durable(self, alone: bool = False) -> None:
+        """Return when every record so far is written, and would survive a power cut where it was paid for.
+
+        `alone`: nothing else runs, so that the store may as well wait on the event loop's thread.
+        """
 
     def place(self, name: str, execution_id: int | None, rounds: tuple[int, ...]) -> str:
         """Where a binding's file is or will be, as a session is told it."""
