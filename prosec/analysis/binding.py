@@ -93,6 +93,7 @@ class Binder:
 
     def _record(self, variable: Variable, write: Write) -> None:
         variable.arms[write.arm] = variable.arms.get(write.arm, False) or write.declares or not variable.writes
+        variable.places.add((write.unit, write.arm))
         variable.writes.append(write)
         self.writes.append((variable, write))
         self.certain |= variable.bit
@@ -206,6 +207,8 @@ class Binder:
             variable = self.scope.names.get(name)
             bound = variable is not None and bool(self.certain & variable.bit)
         read = Read(node, name, use, self.unit, self.loop, variable, bound)
+        if bound and variable is not None and self.unit.parent is not None:
+            read.here = any((self.unit, arm) in variable.places for arm in (self.arm, *self.arm.around()))
         self.reads.append(read)
         return read
 

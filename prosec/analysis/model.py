@@ -113,6 +113,7 @@ class Variable:
         "kind",
         "name",
         "owner",
+        "places",
         "python",
         "reads",
         "result",
@@ -132,6 +133,8 @@ class Variable:
         self.bit = 0
         self.arms: dict[Arm, bool] = {}
         """The suites that bind it; true for those that declare it."""
+        self.places: set[tuple[Unit, Arm]] = set()
+        """In which functions and suites it is bound."""
         self.writes: list[Write] = []
         self.reads: list[Read] = []
         self.forced = False
@@ -223,6 +226,8 @@ class Read:
     bound: bool
     agent: nodes.Agent | None = None
     root: Variable | None = None
+    here: bool = False
+    """The function that reads it has bound it before, on every path."""
     beside_callers: bool = False
     """The root's variable is meant although a caller has one of that name (in questions)."""
 

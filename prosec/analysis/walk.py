@@ -438,7 +438,7 @@ class Walker(ValueWalker):
                 outside = variable.owner.span.start < body.span.start and not isinstance(variable.owner, nodes.Stage)
             else:
                 # What another loop's body declares, this one declares afresh each round.
-                outside = name in assigned or not around.isdisjoint(variable.arms)
+                outside = not around.isdisjoint(variable.arms) or name not in declared
             if outside:
                 found.add(name)
         return found

@@ -96,6 +96,14 @@ class Expressions:
             return False
         return all(read.bound or not read.unit.within(home) for read in variable.reads if read.variable is variable)
 
+    def is_local_in(self, variable: Variable, unit: Unit) -> bool:
+        """Whether a variable that several functions bind, each for itself, is a plain Python variable in one of
+        them: it is read there after it was bound there, and nothing nested in it binds it."""
+        if variable.forced or variable.kind == "catch" or unit.parent is None:
+            return False
+        nested = any(write.unit is not unit and write.unit.within(unit) for write in variable.writes)
+        return not nested and any(read.here and read.unit is unit for read in variable.reads)
+
     def python_reads(self, variable: Variable) -> bool:
         """Whether some Python code reads a variable by its Python name."""
         if not self.is_local(variable):
@@ -118,6 +126,8 @@ class Expressions:
             if home is not None and self.unit.within(home) and self.is_local(variable):
                 kind = Kind.ERROR if variable.kind == "catch" else Kind.VALUE
                 return Out(py.name(variable.python), kind)
+            if read.here and self.unit is read.unit and self.is_local_in(variable, self.unit):
+                return Out(py.name(variable.python), Kind.VALUE)
         return self.by_name(read.name)
 
     def by_name(self, name: str) -> Out:

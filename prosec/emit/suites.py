@@ -155,7 +155,9 @@ class Suites(Expressions):
 
     def _kept(self, variable: Variable) -> bool:
         """Whether what is bound here is read by its Python name."""
-        return self.is_local(variable) and (self.python_reads(variable) or self._carries(variable))
+        if self.is_local(variable):
+            return self.python_reads(variable) or self._carries(variable)
+        return self.unit is not None and self.is_local_in(variable, self.unit)
 
     def _carries(self, variable: Variable) -> bool:
         return variable in self.carried
