@@ -10,6 +10,7 @@ from prosec.analysis.model import Analysis, Scope
 from prosec.emit import literals as py
 from prosec.emit.comments import Comments, safe
 from prosec.emit.expressions import Kind, Out
+from prosec.emit.layout import laid_out
 from prosec.emit.naming import RUNTIME_NAMES, Names
 from prosec.emit.sessions import agent_arguments
 from prosec.emit.statements import Statements, is_fixed
@@ -81,7 +82,8 @@ class Module:
         earlier, own, inside = self.comments.directly_above(node)
         if isinstance(node, nodes.Agent):
             self.emit.unit = None
-            agent = py.code(agent_arguments(self.emit, node))
+            name = self.names.agents[node.name.text]
+            agent = laid_out(agent_arguments(self.emit, node), 0, f"{name} = ")
             self.emit.unit = self.analysis.main
             return self.templates.render(
                 "agent", comments=[*earlier, *([""] if earlier and own else []), *own, *inside], name=self.names.agents[node.name.text], agent=agent

@@ -11,6 +11,7 @@ from prosec.analysis.model import Analysis, Variable
 from prosec.emit import literals as py
 from prosec.emit.comments import Comments
 from prosec.emit.expressions import Kind, Out
+from prosec.emit.layout import STEP, laid_out
 from prosec.emit.naming import Names
 from prosec.emit.steps import Steps
 from prosec.emit.suites import RETURN, STATEMENT_VALUES, Target
@@ -79,7 +80,8 @@ class Statements(Steps):
         value = self.emit(node.value)
         call = self.run_call("unpack", node, [value.node, *(py.string(name) for name in names)], const)
         left = self._unpacked([self.analysis.variables.get((node, name)) for name in names])
-        text = self.templates.render("unpack", target=left, value=py.code(cst.Await(call)))
+        code = laid_out(cst.Await(call), self.margin, f"{left} = " if left else "")
+        text = self.templates.render("unpack", target=left, value=code)
         return text if target is None else text + "\n" + self.bind(target, Out(py.name("None"), Kind.LITERAL))
 
     def _assign(self, node: nodes.Assign, target: Target | None) -> str:
@@ -115,7 +117,10 @@ class Statements(Steps):
     # --- sequences and branches ---------------------------------------------------------------------------------
 
     def _do_block(self, node: nodes.DoBlock, target: Target | None) -> str:
-        return self.suite(node.body.statements, node.body, target)
+        self.margin -= STEP
+        text = self.suite(node.body.statements, node.body, target)
+        self.margin += STEP
+        return text
 
     def _arrow(self, node: nodes.Arrow, target: Target | None) -> str:
         steps = [self.store(step, None) for step in node.steps[:-1]]
@@ -233,6 +238,7 @@ class Statements(Steps):
             [self.text(node.criterion), py.listing([py.string(label) for label in labels])],
             [("about", about)],
         )
+        self.margin += STEP
         options = [
             {
                 "label": py.code(py.string(option.label.plain)),
@@ -240,6 +246,7 @@ class Statements(Steps):
             }
             for option in node.options
         ]
+        self.margin -= STEP
         text = self.templates.render("choice", question=py.code(question), options=options)
         if target is not None and target.how == "return":
             return text + "\n" + self._nothing_after(target)

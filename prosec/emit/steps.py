@@ -9,6 +9,7 @@ import libcst as cst
 from prosec.analysis.model import Variable
 from prosec.emit import literals as py
 from prosec.emit.expressions import Kind, Out
+from prosec.emit.layout import STEP, laid_out
 from prosec.emit.sessions import session_arguments
 from prosec.emit.suites import RETURN, Inside, Suites, Target, works
 from prosec.syntax import nodes
@@ -106,7 +107,8 @@ class Steps(Suites):
                 step = self.run_call("branch", None, [py.string(shown), step])
                 name = ""
             above = [line for line in self.comments.lines_above(branch) if line]
-            branches.append({"name": name, "step": py.code(step), "comments": above})
+            step_code = laid_out(step, self.margin + STEP, f"{name}=" if name else "")
+            branches.append({"name": name, "step": step_code, "comments": above})
         return self.templates.render(
             "parallel",
             target=left,

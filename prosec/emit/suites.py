@@ -12,6 +12,7 @@ from prosec.analysis.model import Analysis, Loop, Unit, Variable
 from prosec.emit import literals as py
 from prosec.emit.comments import Comments, safe
 from prosec.emit.expressions import Expressions, Kind, Out
+from prosec.emit.layout import STEP, laid_out
 from prosec.emit.naming import Names
 from prosec.emit.templates import Templates
 from prosec.source import Source
@@ -46,6 +47,8 @@ class Suites(Expressions):
         self.comments = comments
         self.annotate = annotate
         self.before: list[str] = []
+        self.margin = 0
+        """How far the statement that is being emitted will be indented."""
         self.handling: list[str] = []
         """The names of the errors whose handlers are being emitted, innermost last."""
         self.rethrown: set[nodes.Node] = set()
@@ -54,6 +57,7 @@ class Suites(Expressions):
 
     def suite(self, statements: Sequence[nodes.Node], owner: nodes.Node, target: Target | None = None) -> str:
         """The statements of a suite; the value of the last one goes to `target`."""
+        self.margin += STEP
         lines: list[str] = []
         emitted = [item for item in statements if not isinstance(item, _DEFINITIONS)]
         outer = self.before
@@ -73,6 +77,7 @@ class Suites(Expressions):
             lines.append(self.bind(target, Out(py.name("None"), Kind.LITERAL)))
         if not any(line and not line.startswith("#") for line in lines):
             lines.append("pass")
+        self.margin -= STEP
         return "\n".join(lines)
 
     def _above(self, item: nodes.Node) -> list[str]:
@@ -141,7 +146,7 @@ class Suites(Expressions):
     def bind(self, target: Target, out: Out) -> str:
         """`x = run.let("x", value)` and its like, or `return value`."""
         if target.how == "return":
-            return self.templates.render("return", value=py.code(self.lifted(out).node))
+            return self.templates.render("return", value=laid_out(self.lifted(out).node, self.margin, "return "))
         construct = "let" if target.how == "const" else target.how
         return self.assigned(construct, target.variable, self._binding(target, out))
 
@@ -151,7 +156,8 @@ class Suites(Expressions):
     def assigned(self, construct: str, variable: Variable | None, value: cst.BaseExpression) -> str:
         """A statement that computes or awaits a value, kept under its Python name where some code reads it."""
         name = variable.python if variable is not None and self._kept(variable) else ""
-        return self.templates.render(construct, target=name, value=py.code(value))
+        code = laid_out(value, self.margin, f"{name} = " if name else "")
+        return self.templates.render(construct, target=name, value=code)
 
     def _kept(self, variable: Variable) -> bool:
         """Whether what is bound here is read by its Python name."""
