@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -390,6 +391,44 @@ class Parallel:
 
 
 @dataclass
+class Pipe:
+    """One stage over numbers; pmap's rounds are those of the sequential loop."""
+
+    name: str
+    items: list[int]
+    stage: str
+    body: Suite
+
+    def lines(self) -> list[str]:
+        head = "reduce(acc, item)" if self.stage == "reduce" else self.stage
+        items = ", ".join(map(str, self.items))
+        return [f"let {self.name} = [{items}] | {head}:", *self.body.indented()]
+
+    def run(self, w: World, f: Frame) -> Any:
+        hidden = {name: f.names.get(name) for name in ("item", "acc")}
+        value: Any = self.items[0] if self.stage == "reduce" and self.items else None
+        values: list[Any] = []
+        try:
+            for item in self.items[1:] if self.stage == "reduce" else self.items:
+                f.names["item"] = (item, "item")
+                if self.stage == "reduce":
+                    f.names["acc"] = (value, "item")
+                value = self.body.run(w, f)
+                if self.stage != "filter":
+                    values.append(value)
+                elif value:
+                    values.append(item)
+        finally:
+            for name, was in hidden.items():
+                f.names.pop(name, None)
+                if was is not None:
+                    f.names[name] = was
+        result = value if self.stage == "reduce" else values
+        w.write(f, self.name, result)
+        return result
+
+
+@dataclass
 class Suite:
     statements: list[Any]
 
@@ -467,6 +506,8 @@ class Maker:
     chance: random.Random
     number: int = 0
     depth: int = 2
+    left: dict[str, list[str]] = field(default_factory=dict)
+    """Names that a block may leave to its callers."""
     concurrent: bool = False
     """A parallel was made: the order of sessions is not that of the interpreter."""
 
@@ -499,12 +540,15 @@ class Maker:
         numbers, texts = list(numbers), list(texts)
         count = self.chance.randint(1, 4)
         made: list[Any] = []
+        declared: set[str] = set()
         for _ in range(count):
-            made.append(
-                self.statement(
-                    numbers, texts, depth=depth, calls=calls, loop=loop, block=block, throws=throws
-                )
+            one = self.statement(
+                numbers, texts, depth=depth, calls=calls, loop=loop, block=block, throws=throws
             )
+            if not (isinstance(one, Let) and one.name in declared):
+                made.append(one)
+            if isinstance(one, Let):
+                declared.add(one.name)
             if isinstance(made[-1], Throw | Jump | Give):
                 break
         return Suite(made)
@@ -517,8 +561,22 @@ class Maker:
         }  # fmt: skip
         kinds = ["assign", "assign", "assign", "session", "session", "let"]
         if depth > 0:
-            kinds += ["if", "if", "for", "until", "try", "do", "let-do", "parallel", "parallel-for"]
+            kinds += [
+                "pipe",
+                "pipe",
+                "if",
+                "if",
+                "for",
+                "until",
+                "try",
+                "do",
+                "let-do",
+                "parallel",
+                "parallel-for",
+            ]
         kinds += ["call", "call", "let-call"] if calls else []
+        kinds += ["left"] if calls and all(self.left[name] for name in calls) else []
+        kinds += ["rebind"] if depth < self.depth and not block and calls == BLOCKS else []
         kinds += ["jump"] if loop and chance.random() < 0.5 else []
         kinds += ["give"] if block and chance.random() < 0.4 else []
         kinds += ["throw"] if throws and chance.random() < 0.3 else []
@@ -573,6 +631,29 @@ class Maker:
             name = self.fresh("x")
             items = chance.sample(range(10), chance.randint(1, 3))
             return For(name, items, self.suite(numbers, [*texts, name], **apart), concurrent=True)
+        if kind == "pipe":
+            stage = chance.choice(["map", "pmap", "filter", "reduce"])
+            apart = {**inner, "loop": False, "block": False}
+            if stage == "pmap":
+                # A failure would cancel rounds wherever they are.
+                apart |= {"throws": False, "calls": ()}
+                self.concurrent = True
+            inside = [*numbers, "item", *(["acc"] if stage == "reduce" else [])]
+            body = self.suite(inside, texts, **apart)
+            value: Any = self.expression(inside) if stage != "filter" else self.test(inside)
+            if not isinstance(body.statements[-1], Throw):
+                body.statements.append(Let(self.fresh("k"), value))
+            name = self.fresh("p")
+            items = [chance.randint(0, 9) for _ in range(chance.randint(0, 3))]
+            texts.append(name)
+            return Pipe(name, items, stage, body)
+        if kind == "rebind":
+            name = chance.choice(["a", "b", "c"])
+            return Let(name, Sum(Name(name), chance.choice("+-"), Number(chance.randint(1, 5))))
+        if kind == "left":
+            called = chance.choice(list(calls))
+            told = Session(self.fresh("Left "), [chance.choice(self.left[called])])
+            return Do(Suite([Call(called, self.expression(numbers)), told]))
         if kind in ("call", "let-call"):
             made = Call(chance.choice(list(calls)), self.expression(numbers))
             if kind == "let-call":
@@ -594,7 +675,7 @@ class Maker:
         root.names = {name: (place, "own") for place, name in enumerate(numbers, 1)}
         root.names |= {name: (name, "own") for name in texts}
         bodies: dict[str, Any] = {}
-        for place, block in enumerate(BLOCKS):
+        for place, block in reversed(list(enumerate(BLOCKS))):
             own: list[Any] = []
             if block == "f" and self.chance.random() < 0.5:
                 # The other blocks see it where f calls them.
@@ -608,6 +689,7 @@ class Maker:
                 block=True,
             )
             bodies[block] = Suite([*own, *body.statements])
+            self.left[block] = re.findall(r"\blet (l\d+) =", "\n".join(body.indented()))
         main = self.suite(numbers, texts, depth=self.depth, calls=BLOCKS, loop=False, block=False)
         more = self.suite(numbers, texts, depth=self.depth, calls=BLOCKS, loop=False, block=False)
         main = Suite([*main.statements, *more.statements])
@@ -619,8 +701,13 @@ class Maker:
         return "\n".join(lines) + "\n", World(root, bodies), main
 
 
+def maker_of(seed: int) -> Maker:
+    """The first seeds make smaller programs: they are in the default suite."""
+    return Maker(random.Random(seed), depth=1 + seed % 3 if seed >= 24 else 1 + seed % 2)
+
+
 def check(seed: int, folder: Path) -> None:
-    maker = Maker(random.Random(seed), depth=1 + seed % 3 if seed >= 24 else 1 + seed % 2)
+    maker = maker_of(seed)
     source, world, main = maker.program()
     failed = False
     try:
