@@ -15,7 +15,7 @@ from .clock import Clock
 from .errors import Stop, StoreFailed
 from .events import Bound as BoundEvent
 from .events import Event, Observer, RoundStarted, StepFinished, Warned
-from .frames import Bound, FiledName, Frame, Strand, root_strand, strand_here
+from .frames import Bound, FiledName, Frame, NameKind, Strand, root_strand, strand_here
 from .identity import content, digest_of, identity
 from .listing import Listing
 from .providers.protocol import JSON, Usage
@@ -220,7 +220,7 @@ class Execution:
         target, known = frame, strand.find(frame, name)
         if kind == "assign":
             found = strand.resolve(frame, name)
-            if found is not None and found[1].kind != "left":
+            if found is not None:
                 target, known = found
         bound_kind = _kept(kind, known)
         file_kind: BindingKind = bound_kind if bound_kind in ("const", "output") else "let"
@@ -326,12 +326,11 @@ class Execution:
         return (await self.shaped(run, Value(source), Shape("list"), None, line)).items
 
 
-def _kept(kind: BindKind, known: Bound | None) -> Literal["let", "const", "output", "parameter", "item"]:
+def _kept(kind: BindKind, known: Bound | None) -> NameKind:
+    """An assignment declares nothing: what it rebinds stays what it was, also what a called block left."""
     if kind != "assign":
         return kind
-    if known is not None and known.kind in ("let", "const", "output", "parameter", "item"):
-        return known.kind
-    return "let"
+    return "let" if known is None or known.kind == "input" else known.kind
 
 
 def as_record(value: Value) -> dict[str, JSON]:

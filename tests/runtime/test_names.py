@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from prose_runtime import Agent, ProseError, Run, Value
-from scripted import Scripted, failing, played
+from prose_runtime import Agent, Program, ProseError, Run, Value
+from scripted import Scripted, failing, play, played
 
 analyst = Agent("analyst", model="sonnet")
 editor = Agent("editor", model="opus")
@@ -76,3 +76,35 @@ def test_until_asks_at_the_top_about_the_round_before(tmp_path: Path) -> None:
     ran = played(main, tmp_path, side)
     assert ran.outcome.exit_code == 0, ran.outcome.problem
     assert [question.hints.round for question in side.questions] == [0, 1]
+
+
+def test_an_assigned_name_that_a_block_left_is_still_left(tmp_path: Path) -> None:
+    program = Program("test.prose")
+
+    @program.block("h")
+    async def h(run: Run, n: Value) -> Value:
+        return run.let("left", n)
+
+    @program.block("g")
+    async def g(run: Run) -> Value:
+        await h(run, 1)
+        run.assign("left", 5)
+        assert run["left"] == 5
+        await h(run, 2)
+        return run["left"]
+
+    @program.block("assigns")
+    async def assigns(run: Run) -> Value:
+        return run.assign("left", 7)
+
+    @program.main
+    async def main(run: Run) -> None:
+        assert await g(run) == 2
+        await h(run, 3)
+        await assigns(run)
+        assert run["left"] == 7
+        await h(run, 4)
+        assert run["left"] == 4
+
+    ran = play(program, tmp_path)
+    assert ran.outcome.exit_code == 0, ran.outcome.problem

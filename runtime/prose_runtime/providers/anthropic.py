@@ -13,7 +13,7 @@ import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import SessionError, UsageError
 from .anthropic_stream import Broken, Message, Outcome, read_message
@@ -160,15 +160,19 @@ class AnthropicProvider:
         import anthropic
         import httpx2
 
-        # As many connections as sessions: more make the pool slow (190 calls a second instead of 600), fewer make
+        from .connections import transport
+
+        # Behind a proxy: as many connections as sessions: more make the pool slow (190 calls a second instead of 600), fewer make
         # sessions wait for each other.
         limits = httpx2.Limits(
             max_connections=self._concurrency, max_keepalive_connections=self._concurrency
         )
         timeout = httpx2.Timeout(self._timeout, connect=min(10.0, self._timeout))
-        http = anthropic.DefaultAsyncHttpxClient(
-            limits=limits, timeout=timeout, event_hooks={"response": [_bound_the_wait]}
-        )
+        hooks: dict[str, list[Callable[..., Any]]] = {"response": [_bound_the_wait]}
+        if (lanes := transport()) is not None:
+            http = anthropic.DefaultAsyncHttpxClient(transport=lanes, timeout=timeout, event_hooks=hooks)
+        else:
+            http = anthropic.DefaultAsyncHttpxClient(limits=limits, timeout=timeout, event_hooks=hooks)
         key, token = (self._environ.get(name) or None for name in CREDENTIALS)
         return anthropic.AsyncAnthropic(
             api_key=key,
