@@ -22,9 +22,15 @@ def laid_out(node: cst.BaseExpression, margin: int, prefix: str = "", suffix: st
     text = py.code(node)
     if _fits(prefix + text + suffix, margin):
         return text + suffix
+    if isinstance(node, cst.BooleanOperation) and not node.lpar and not _same_operation(node, node.left):
+        # Of two conditions, the call that the second one ends with is split.
+        head = f"{py.code(node.left)} {'and' if isinstance(node.operator, cst.And) else 'or'} "
+        return head + laid_out(node.right, margin, prefix + head, suffix)
     before = ""
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not) and not node.lpar:
+        before, node = "not ", node.expression
     if isinstance(node, cst.Await) and not node.lpar:
-        before, node = "await ", node.expression
+        before, node = before + "await ", node.expression
     if isinstance(node, cst.Call) and not node.lpar and len(node.args) > 1:
         head = before + py.code(node.func) + "("
         arguments = [(argument, _key(argument)) for argument in node.args]
@@ -40,6 +46,12 @@ def laid_out(node: cst.BaseExpression, margin: int, prefix: str = "", suffix: st
             "[", [laid_out(element.value, margin + STEP, "", ",") for element in node.elements], "]" + suffix
         )
     return text + suffix
+
+
+def _same_operation(node: cst.BooleanOperation, other: cst.BaseExpression) -> bool:
+    return (
+        isinstance(other, cst.BooleanOperation) and not other.lpar and type(other.operator) is type(node.operator)
+    )
 
 
 def _fits(text: str, margin: int) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Iterator, Sequence
+from textwrap import dedent
 
 from prosec.analysis.model import Analysis, Scope
 from prosec.emit import literals as py
 from prosec.emit.comments import Comments, safe
 from prosec.emit.expressions import Kind, Out
-from prosec.emit.layout import laid_out
+from prosec.emit.layout import WIDTH, laid_out
 from prosec.emit.naming import RUNTIME_NAMES, Names
 from prosec.emit.sessions import agent_arguments
 from prosec.emit.statements import Statements, is_fixed
@@ -19,7 +20,7 @@ from prosec.emit.templates import Templates
 from prosec.source import Source
 from prosec.syntax import nodes
 
-_WIDTH = 76
+_PIECE = 76
 
 
 class ModuleError(Exception):
@@ -42,11 +43,14 @@ class Module:
         """The script, formatted, with its footer."""
         import black
 
-        definitions = [self._definition(item) for item in self._definitions()]
+        definitions = [
+            {"text": self._definition(item), "is_function": isinstance(item, nodes.Block)}
+            for item in self._definitions()
+        ]
         body = self.emit.suite(self.program.statements, self.program)
         inputs, outputs = self._inputs(), self._outputs()
         used = self.emit.used | {"Program", "Run"}
-        if any("Value" in definition for definition in definitions) and self.analysis.blocks:
+        if self.analysis.blocks:
             used.add("Value")
         digest = hashlib.sha256(self.source.text.encode("utf-8", "surrogatepass")).hexdigest()
         marked = self.templates.render(
@@ -56,7 +60,7 @@ class Module:
             sha256=digest,
             runtime=runtime,
             docstring=self._docstring(self.comments.opening) or py.code(py.string(_visible(file) + ".")),
-            imports=[name for name in RUNTIME_NAMES if name in used],
+            imports=_import([name for name in RUNTIME_NAMES if name in used]),
             path=py.code(py.string(file)),
             inputs=inputs,
             outputs=outputs,
@@ -139,7 +143,7 @@ class Module:
             lines.pop(0)
         while lines and not lines[-1].strip("#=-*_~ "):
             lines.pop()
-        text = "\n".join(lines).strip()
+        text = "\n".join([*lines[:1], *dedent("\n".join(lines[1:])).split("\n")]).strip()
         if not text:
             return ""
         return py.code(py.docstring(text))
@@ -196,6 +200,14 @@ class Module:
         return script
 
 
+def _import(names: list[str]) -> str:
+    """The import of what a script needs, in black's form."""
+    line = "from prose_runtime import " + ", ".join(names)
+    if len(line) <= WIDTH:
+        return line
+    return "from prose_runtime import (\n" + "".join(f"    {name},\n" for name in names) + ")"
+
+
 def _visible(text: str) -> str:
     """A file's name in a comment: visible characters, and nothing that looks like a declaration of an encoding."""
     text = text.replace("coding:", "coding ").replace("coding=", "coding ")
@@ -236,7 +248,7 @@ def _pieces(items: list[str]) -> str:
     pieces: list[str] = []
     current = ""
     for item in items:
-        if current and len(current) + len(item) + 1 > _WIDTH:
+        if current and len(current) + len(item) + 1 > _PIECE:
             pieces.append(current + " ")
             current = ""
         current = f"{current} {item}" if current else item

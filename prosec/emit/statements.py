@@ -149,14 +149,18 @@ class Statements(Steps):
             out = self.truth(node.condition, node.kind or "until")
             functions, self.before = self.before, outer
             if node.kind == "while":
-                first = py.code(self._not(out).node)
+                self.margin += STEP
+                first = self.header("if", self._not(out))
+                self.margin -= STEP
             elif node in self.analysis.continued:
                 # A `continue` must not skip the question, so the next round asks it before anything else.
                 name = self._round_name(node, index)
                 wrapped = self._wrapped(out, 3)
                 first = f"{name} > 0 and {py.code(wrapped)}"
             else:
-                last = py.code(out.node)
+                self.margin += STEP
+                last = self.header("if", out)
+                self.margin -= STEP
         body = self._items([index], self.suite(node.body.statements, node.body))
         text = self.templates.render(
             "loop",
@@ -204,7 +208,11 @@ class Statements(Steps):
             after = "\n" + self._nothing_after(target)
         elif target is not None:
             otherwise = self.bind(target, Out(py.name("None"), Kind.LITERAL))
-        shown = [{"condition": py.code(condition.node), "body": body} for condition, body in clauses]
+        words = ["if", *["elif"] * len(clauses)]
+        shown = [
+            {"condition": self.header(word, condition), "body": body}
+            for word, (condition, body) in zip(words, clauses, strict=False)
+        ]
         return self.templates.render("if", clauses=shown, otherwise=otherwise) + after
 
     def _clause(self, clause: nodes.Clause, target: Target | None, *, may_merge: bool) -> tuple[Out, str]:
@@ -247,7 +255,7 @@ class Statements(Steps):
             for option in node.options
         ]
         self.margin -= STEP
-        text = self.templates.render("choice", question=py.code(question), options=options)
+        text = self.templates.render("choice", question=self.header("match", Out(cst.Await(question), Kind.VALUE)), options=options)
         if target is not None and target.how == "return":
             return text + "\n" + self._nothing_after(target)
         return text

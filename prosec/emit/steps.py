@@ -80,38 +80,32 @@ class Steps(Suites):
     # --- parallel -----------------------------------------------------------------------------------------------
 
     def _parallel(self, node: nodes.Parallel, target: Target | None) -> str:
+        commented = any(branch in self.comments.above for branch in node.branches) or node in self.comments.end
         if target is not None:
-            text = self._parallel_text(node, "")
-            text = text.removeprefix("await ")
-            value = f"(await {text.strip()}).value"
-            if target.how == "return":
-                return self.templates.render("return", value=value)
-            run = self.marked("run", target.place)
-            call = f"{run}.{target.how}({py.code(py.string(target.name))}, {value})"
-            name = target.variable.python if target.variable is not None and self._kept(target.variable) else ""
-            return self.templates.render("let" if target.how == "const" else target.how, target=name, value=call)
+            for branch in node.branches:
+                self.before.extend(line for line in self.comments.lines_above(branch) if line)
+            return self.bind(target, self.work(node))
         variables = [
             self.analysis.variables.get((branch, branch.name.text)) if branch.name is not None else None
             for branch in node.branches
         ]
-        return self._parallel_text(node, self._unpacked(variables))
+        left = self._unpacked(variables)
+        if commented:
+            return self._commented_parallel(node, left)
+        call = laid_out(cst.Await(self._parallel_call(node)), self.margin, f"{left} = " if left else "")
+        return self.templates.render("parallel", target=left, call=call)
 
-    def _parallel_text(self, node: nodes.Parallel, left: str) -> str:
+    def _commented_parallel(self, node: nodes.Parallel, left: str) -> str:
+        """A parallel with comments at its branches, which stay there."""
         branches = []
-        by_call = _needs_branch_calls(node)
-        for position, branch in enumerate(node.branches):
-            step = self._branch(branch, position)
-            name = branch.name.text if branch.name is not None else ""
-            if by_call:
-                shown = name or f"_branch_{position}"
-                step = self.run_call("branch", None, [py.string(shown), step])
-                name = ""
-            above = [line for line in self.comments.lines_above(branch) if line]
-            step_code = laid_out(step, self.margin + STEP, f"{name}=" if name else "")
-            branches.append({"name": name, "step": step_code, "comments": above})
+        for branch, argument in zip(node.branches, self._parallel_call(node).args, strict=False):
+            key = f"{argument.keyword.value}=" if argument.keyword is not None else ""
+            step = key + laid_out(argument.value, self.margin + STEP, key, ",")
+            branches.append({"step": step, "comments": [c for c in self.comments.lines_above(branch) if c]})
         return self.templates.render(
             "parallel",
             target=left,
+            call="",
             run=self.marked("run", node),
             branches=branches,
             comments=self.comments.lines_at_end(node),
@@ -119,7 +113,7 @@ class Steps(Suites):
         )
 
     def _parallel_call(self, node: nodes.Parallel) -> cst.Call:
-        """A parallel inside an expression or as a branch: one step."""
+        """A parallel as one step."""
         by_call = _needs_branch_calls(node)
         positional: list[cst.BaseExpression] = []
         keywords: list[tuple[str, cst.BaseExpression]] = []

@@ -65,10 +65,11 @@ class Suites(Expressions):
             last = item is emitted[-1]
             self.before = []
             text = self.statement(item, target if last else None)
-            if lines and self.comments.blank_before(item):
+            if lines and lines[-1] and (self.before or self.comments.blank_before(item)):
                 lines.append("")
             lines.extend(self._above(item))
-            lines.extend(self.before)
+            for function in self.before:
+                lines.extend([function, ""])
             if text:
                 lines.append(text)
         self.before = outer
@@ -158,6 +159,10 @@ class Suites(Expressions):
         name = variable.python if variable is not None and self._kept(variable) else ""
         code = laid_out(value, self.margin, f"{name} = " if name else "")
         return self.templates.render(construct, target=name, value=code)
+
+    def header(self, keyword: str, condition: Out) -> str:
+        """The condition of an `if` or the like, laid out behind its keyword."""
+        return laid_out(condition.node, self.margin, f"{keyword} ", ":").removesuffix(":")
 
     def _kept(self, variable: Variable) -> bool:
         """Whether what is bound here is read by its Python name."""
