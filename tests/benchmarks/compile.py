@@ -11,7 +11,7 @@ from prosec.source import Source
 
 from . import hostile
 from .effort import Effort
-from .processes import workplace
+from .processes import processor_time, workplace
 from .programs import program
 from .report import Row, seconds
 from .timing import in_turn
@@ -92,18 +92,24 @@ def _as_a_process(lines: int, repetitions: int) -> Iterator[Row]:
             arguments = ("check", *map(str, paths))
             sources = [Source(path.read_text()) for path in paths]
             processes.run(processes.prosec(*arguments))  # Compiles the bytecode.
-            times = in_turn(
-                repetitions + 2,
-                partial(processes.run, processes.prosec(*arguments)),
-                partial(_analysed, sources),
-            )
+            start = partial(processes.run, processes.prosec(*arguments))
+            times = in_turn(repetitions + 2, start, partial(_analysed, sources))
+            worked = in_turn(repetitions, start, clock=processor_time)
+            lines = sum(map(_count, sources))
             yield Row(
-                f"prosec check, process, {sum(map(_count, sources))} lines, {what}",
+                f"prosec check, process, {lines} lines, {what}",
                 seconds(times.of(0)),
                 f"in-process {seconds(times.of(1))}",
                 times.of(0),
                 "s",
                 0.8,
+            )
+            yield Row(
+                f"prosec check, processor time, {lines} lines, {what}",
+                seconds(worked.of(0)),
+                f"wall time {seconds(times.of(0))}",
+                worked.of(0),
+                "s",
             )
 
 

@@ -47,7 +47,8 @@ def _mistakes(size: int) -> str:
 
 
 def _misspelt(size: int) -> str:
-    count = size // 200
+    # Few: each is compared to every agent, which took minutes for thousands.
+    count = size // 4_000
     return "".join(f"agent helper_{n}:\n  model: sonnet\n" for n in range(count)) + "".join(
         f'session: helqer_{n} "a"\n' for n in range(count)
     )

@@ -7,6 +7,7 @@ folder of its own, which the first start of a command fills: that one is not to 
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -72,6 +73,12 @@ class Processes:
                     process.wait(10)
                 except subprocess.TimeoutExpired:
                     process.kill()
+
+
+def processor_time() -> float:
+    """Seconds of the processor that all processes took which were started here and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 @contextmanager
