@@ -93,6 +93,8 @@ class Binder:
 
     def _record(self, variable: Variable, write: Write) -> None:
         variable.arms[write.arm] = variable.arms.get(write.arm, False) or write.declares or not variable.writes
+        # Where no path leads, no Python statement will bind it either.
+        variable.forced |= self.certain == -1
         variable.places.add((write.unit, write.arm))
         variable.writes.append(write)
         self.writes.append((variable, write))

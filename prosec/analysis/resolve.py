@@ -318,11 +318,16 @@ class Resolver:
         for name, write in scope.assigned.items():
             if name in scope.names and scope.names[name].writes and name not in self.walker.broken:
                 own = scope.names[name]
-                if write.span.start < own.span.start and not _meet(write.loop, own):
+                early = write.span.start < own.span.start and not _meet(write.loop, own)
+                outer = scope.block is not None and (name in self.analysis.root.names or self._callers(scope, name))
+                if early and not outer:
                     self.report(self._unassignable(name, write))
-                else:
+                    continue
+                if not early:
                     self._adopt(write, own)
-                continue
+                    continue
+                # Before its own declaration a block assigns the name that it finds outside.
+                own.forced = True
             callers = self._callers(scope, name) if scope.block is not None else []
             root = self.analysis.root.names.get(name) if scope.block is not None else None
             reached = [variable for _, variable in callers] + ([root] if root is not None else [])

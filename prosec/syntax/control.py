@@ -205,7 +205,9 @@ class ControlParser(StepParser):
         if not self.word("in"):
             raise self.unexpected("`in`", f"write `for {item.text} in items:`")
         words, self.modifier_words = self.modifier_words, _FOR_WORDS
+        self.heading = True
         items = self.expression()
+        self.heading = False
         self.modifier_words = words
         modifiers: tuple[n.Modifier, ...] = ()
         if self.kinds[self.at] == "(":

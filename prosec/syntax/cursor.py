@@ -61,6 +61,8 @@ class Cursor:
         self.stage_body = False
         # Whether `**...**` is a question here rather than a value.
         self.asking = False
+        # Whether the values of a `for` are being parsed, whose colon is the loop's.
+        self.heading = False
         # The words which, before a colon, make a bracket after a value one of modifiers.
         self.modifier_words: frozenset[str] = frozenset()
         self.depth = 0
@@ -295,7 +297,8 @@ class Cursor:
         if fold_floor is not None:
             self.fold_floor = fold_floor
         elif outer_stage:
-            self.fold_floor = column
+            # A `|` at the column of a stage's body goes on with the pipeline, not with the statement above it.
+            self.fold_floor = column + 1
         floor = self.fold_floor
         self.column = column
         self.stage_body = self.asking = False
@@ -315,7 +318,7 @@ class Cursor:
                     parsed.pop()
                     raise self.not_the_end()
             except Failure as failure:
-                self.stage_body = self.asking = False
+                self.stage_body = self.asking = self.heading = False
                 self.modifier_words = frozenset()
                 self.column, self.fold_floor, self.depth = column, floor, depth
                 del self.open[brackets:]

@@ -58,14 +58,14 @@ class StepParser(PropertyParser):
         colon = False
         if kind in _STRINGS:
             text = self.text()
-            colon = self.mark(":")
+            colon = not self.heading and self.mark(":")
         elif kind == ":":
             self.at = at + 1
             if self.kinds[at + 1] is t.NAME:
                 agent = self.plain_name("an agent's name")
                 if self.kinds[self.at] in _STRINGS:
                     text = self.text()
-                colon = self.mark(":")
+                colon = not self.heading and self.mark(":")
             elif self.kinds[at + 1] in _STRINGS:
                 raise self.colon_before_text(at)
             elif self.kinds[at + 1] not in t.LINE_ENDS:
@@ -83,11 +83,11 @@ class StepParser(PropertyParser):
                     self.here(),
                     f'write `prompt: "..."` below, or `let {name.text} = session: {agent.text} "..."`',
                 )
-            colon = self.mark(":")
+            colon = not self.heading and self.mark(":")
         else:
             raise self.bad_session(first)
         lost = self.lost_properties
-        properties = self.session_properties()
+        properties = () if self.heading else self.session_properties()
         end = self.ends[self.at - 1]
         if not properties:
             if text is None and agent is None and self.kinds[self.at] in t.LINE_ENDS and self.lost_properties == lost:
@@ -266,7 +266,7 @@ class StepParser(PropertyParser):
             self.kinds[self.at] in (t.NAME, t.NUMBER, *_STRINGS) and self.texts[self.at] not in foreign.AFTER_STATEMENTS
         ):
             raise self.unexpected("`(`", f"arguments stand in brackets: `do {name.text}(...)`")
-        if self.kinds[self.at] == ":":
+        if self.kinds[self.at] == ":" and not self.heading:
             raise self.unexpected(
                 "the end of the line", f"`do {name.text}` runs a block; the block is written `block {name.text}:`"
             )

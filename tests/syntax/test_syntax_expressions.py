@@ -96,8 +96,13 @@ def stage(operator: str, body: object, *names: str) -> object:
             'xs\n      | map: session "a"\n          context: item\n  | map:\n      session "b"\n      | filter: item',
             [
                 stage("map", [("Session", "a", None, None, [("context", "$item")])]),
-                stage("map", [("Pipeline", ("Session", "b", None, None, []), [stage("filter", ["$item"])])]),
+                stage("map", [("Session", "b", None, None, [])]),
+                stage("filter", ["$item"]),
             ],
+        ),
+        (
+            'xs\n  | map:\n      session "b"\n        | filter: item',
+            [stage("map", [("Pipeline", ("Session", "b", None, None, []), [stage("filter", ["$item"])])])],
         ),
         (
             "xs | map: (item | map: y) | filter: z",
