@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from prosec.diagnostics import Edit, Fix
 from prosec.source import Span
+from prosec.syntax import foreign
 from prosec.syntax import nodes as n
 from prosec.syntax import tokens as t
 from prosec.syntax.cursor import SUITE_DEPTH, Failure
@@ -216,8 +217,21 @@ class ControlParser(StepParser):
         if index is not None and item.text in _COUNTERS and index.text not in _COUNTERS:
             self.turned_round(item, index)
             item, index = index, item
+        if isinstance(items, n.Number):
+            self.counted(first, item, items, index is None and not modifiers)
         body = self.suite(first)
         return n.For(self.span_from(self.starts[first]), concurrent, item, index, items, modifiers, body)
+
+    def counted(self, first: int, item: n.Name, count: n.Number, plain: bool) -> None:
+        """Report a `for` over a number."""
+        help = f"write `repeat {count.text} as {item.text}:`"
+        fix = None
+        if self.texts[first] == "parallel":
+            help += " for one after another; for all at once list the numbers, `[0, 1, 2]`"
+        elif plain:
+            header = Span(self.starts[first], count.span.end)
+            fix = Fix("write `repeat`", (Edit(header, f"repeat {count.text} as {item.text}"),))
+        self.report("E005", "a number has no items", count.span, help, fix)
 
     def turned_round(self, first: n.Name, second: n.Name) -> None:
         span = first.span.to(second.span)
@@ -238,19 +252,23 @@ class ControlParser(StepParser):
         condition: n.Expression | None = None
         maximum: n.Expression | None = None
         index: n.Name | None = None
+        order: list[tuple[int, Span]] = []
         while True:
             at = self.at
             text = self.texts[at]
             if self.kinds[at] == "(" and maximum is None:
                 maximum = self.maximum()
+                order.append((1, self.span_from(self.starts[at])))
             elif self.kinds[at] is t.NAME and text in ("until", "while") and kind is None:
                 self.at = at + 1
                 kind = text
                 words, self.modifier_words = self.modifier_words, _LOOP_WORDS
                 condition = self.condition()
                 self.modifier_words = words
+                order.append((0, self.span_from(self.starts[at])))
             elif text == "as" and index is None:
                 index = self.as_name()
+                order.append((2, self.span_from(self.starts[at])))
             else:
                 break
         if self.kinds[self.at] in _DISCRETIONS:
@@ -262,8 +280,22 @@ class ControlParser(StepParser):
                 "`:`", f"write `repeat {self.texts[self.at]}:`, or `loop (max: {self.texts[self.at]}):`"
             )
         self.expect(":", "after the loop's header", "write `loop until **condition** (max: 5):`")
+        if len(order) > 1 and order != sorted(order):
+            self.loop_in_order(order)
         body = self.suite(first)
         return n.Loop(self.span_from(self.starts[first]), kind, condition, maximum, index, body)
+
+    def loop_in_order(self, parts: list[tuple[int, Span]]) -> None:
+        """Warn that the parts of a loop's header, each with its place among them, stand in another order."""
+        span = parts[0][1].to(parts[-1][1])
+        meant = " ".join(self.source.slice(part) for _, part in sorted(parts))
+        self.report(
+            "W027",
+            "the parts of this loop stand in another order",
+            span,
+            f"write `loop {meant}:`" if "\n" not in meant else "write the condition, then `(max: n)`, then `as name`",
+            Fix("put them in order", (Edit(span, meant),), safe=True),
+        )
 
     def maximum(self) -> n.Expression:
         """`(max: 5)`"""
@@ -428,8 +460,14 @@ class ControlParser(StepParser):
         catch: n.Catch | None = None
         final: n.Suite | None = None
         failed = False
-        while (header := self.clause_word(("catch", "finally"))) is not None:
+        while (header := self.clause_word(("catch", "finally", "except"))) is not None:
             word = self.texts[header]
+            foreign_word = word == "except"
+            if foreign_word:
+                word = "catch"
+                hint = foreign.STATEMENTS[self.texts[header]]
+                span = self.tokens.span(header)
+                self.report(hint.code, hint.message, span, hint.help, Fix("write `catch`", (Edit(span, "catch"),)))
             if word == "catch" and catch is not None:
                 self.out_of_place(header, "a second `catch`", "a try has one `catch`, for every error")
                 failed = self.clause_of_broken(header)
@@ -446,7 +484,7 @@ class ControlParser(StepParser):
                     self.expect(":", "after `finally`", "write `finally:`")
                     final = self.suite(header)
             except Failure as failure:
-                self.failed_clause(header, failure)
+                self.failed_clause(header, Failure(None, failure.deep) if foreign_word else failure)
                 failed = True
         if catch is None and final is None and not failed:
             self.report(

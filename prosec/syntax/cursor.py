@@ -201,8 +201,10 @@ class Cursor:
         at = self.at
         kind = self.kinds[at]
         before = self.kinds[at - 1] if at else ""
+        if before is t.OPEN_STRING:
+            return Failure(None)
         if kind in t.LINE_ENDS:
-            if before in (t.OPEN_STRING, t.OPEN_TRIPLE, t.OPEN_DISCRETION):
+            if before in (t.OPEN_TRIPLE, t.OPEN_DISCRETION):
                 return Failure(None)
             if self.open and self.open[-1] < at:
                 bracket = self.tokens.span(self.open[-1])
@@ -224,12 +226,7 @@ class Cursor:
         if kind is t.ODD:
             return Failure(foreign.odd_character(text, span))
         if kind is t.ODD_NAME:
-            return self.fail(
-                "E004",
-                "a name is made of the letters a to z, digits, `_` and `-`",
-                span,
-                "other letters may stand in strings only; choose another name",
-            )
+            return self.bad_name(span)
         if kind is t.ODD_NUMBER:
             return self.fail(
                 "E004", f"`{text}` is neither a number nor a name", span, "a name begins with a letter or `_`"
@@ -239,6 +236,14 @@ class Cursor:
         if kind is t.NAME and text == "not" and self.texts[at + 1] == "in":
             whole = Span(span.start, self.ends[at + 1])
             return self.fail("E005", "there is no `not in`", whole, "write `not x in items`")
+        if text == "@" and before is t.NAME and self.ends[at - 1] == span.start and self.kinds[at + 1] is t.NAME:
+            return self.bad_name(Span(self.starts[at - 1], self.ends[at + 1]))
+        if text in ("/", "*"):
+            marked = self.comment_mark(at) or self.single_stars(at)
+            if marked is not None:
+                return marked
+        if before is t.NAME and (refused := self.foreign_value(at - 1)) is not None:
+            return refused
         hint = foreign.MARKS.get(text)
         if hint is not None and kind is not t.NAME:
             code, message, marks_help, replacement = hint
@@ -251,6 +256,62 @@ class Cursor:
             help = f"remove it, or open it with `{foreign.OPENING[text]}`"
         shown = foreign.shown(kind, text)
         return self.fail("E004", f"unexpected {shown}, expected {expected}", span, help, fix)
+
+    def bad_name(self, span: Span) -> Failure:
+        return self.fail(
+            "E004",
+            "a name is made of the letters a to z, digits, `_` and `-`",
+            span,
+            "other letters and marks may stand in strings only; choose another name",
+        )
+
+    def comment_mark(self, at: int) -> Failure | None:
+        """The failure that `//` or `/*` stands here, if it does."""
+        if self.texts[at] == "/" and self.texts[at - 1] == "/" and self.ends[at - 1] == self.starts[at]:
+            at -= 1
+        if self.kinds[at] != "/" or self.starts[at + 1] != self.ends[at]:
+            return None
+        mark = self.source.text[self.starts[at] : self.starts[at] + 2]
+        if mark not in ("//", "/*"):
+            return None
+        span = Span(self.starts[at], self.starts[at] + 2)
+        fix = Fix("write `#`", (Edit(span, "#"),)) if mark == "//" else None
+        return self.fail("E004", f"there is no `{mark}`", span, "comments begin with `#`, on every line", fix)
+
+    def single_stars(self, at: int) -> Failure | None:
+        """The failure that words stand between single stars here, if they do."""
+        if self.kinds[at] != "*":
+            return None
+        last = at + 1
+        while self.kinds[last] not in t.LINE_ENDS and self.kinds[last] != "*":
+            last += 1
+        if self.kinds[last] != "*" or last == at + 1:
+            return None
+        span = Span(self.starts[at], self.ends[last])
+        edits = (Edit(Span(span.start, span.start), "*"), Edit(Span(span.end, span.end), "*"))
+        help = f"write `*{self.source.slice(span)[:60]}*`"
+        return self.fail("E005", "a question stands between two stars", span, help, Fix("write `**`", edits))
+
+    def foreign_value(self, at: int) -> Failure | None:
+        """The failure that the name at an index, which something follows, is a word that makes no value here."""
+        word = self.texts[at]
+        hint = foreign.VALUES.get(word)
+        if hint is None or self.kinds[at + 1] not in foreign.AFTER_VALUES:
+            return None
+        if self.kinds[at - 1] not in foreign.BEFORE_VALUES and self.texts[at - 1] not in foreign.BEFORE_VALUES:
+            return None
+        span = self.tokens.span(at)
+        if word == "await" and self.kinds[at + 1] is t.NAME:
+            fix = Fix("remove `await`", (Edit(Span(span.start, self.starts[at + 1]), ""),), safe=True)
+            return self.fail(hint.code, hint.message, span, hint.help, fix)
+        if word == "input" and self.kinds[at - 1] == "=" and self.texts[at - 3] in ("let", "const"):
+            text = at + 2 if self.kinds[at + 1] == "(" else at + 1
+            last = text + 1 if self.kinds[at + 1] == "(" else text
+            if self.kinds[text] is t.STRING and self.kinds[last + 1] in t.LINE_ENDS:
+                declared = f"input {self.texts[at - 2]}: {self.source.slice(self.tokens.span(text))}"
+                fix = Fix("declare the input", (Edit(Span(self.starts[at - 3], self.ends[last]), declared),))
+                return self.fail(hint.code, hint.message, span, f"write `{declared[:100]}`", fix)
+        return self.refused(hint, span)
 
     def quotes_inside_quotes(self, index: int) -> Failure:
         """The failure that what follows a string in triple quotes makes no sense: most likely it ended early."""

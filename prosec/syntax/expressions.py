@@ -7,7 +7,8 @@ recursion here, but whoever walks the tree later recurses through them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import ClassVar
+from functools import cached_property
+from typing import ClassVar, NamedTuple
 
 from prosec.diagnostics import Edit, Fix
 from prosec.source import Span
@@ -16,6 +17,7 @@ from prosec.syntax import tokens as t
 from prosec.syntax.cursor import MAX_DEPTH, MAX_HEIGHT, Failure
 from prosec.syntax.lexer import lex_expression
 from prosec.syntax.texts import TextParser
+from prosec.syntax.tokens import Tokens
 
 _OR, _AND, _NOT, _COMPARE = 1, 2, 3, 4
 _POWERS = {
@@ -48,6 +50,36 @@ FUNCTIONS = {
 }
 
 
+class Declared(NamedTuple):
+    """What the tokens of a program declare somewhere, as far as that can be guessed."""
+
+    names: frozenset[str]
+    """Everything that may be a value."""
+    blocks: frozenset[str]
+    agents: frozenset[str]
+    imports: bool
+
+    @classmethod
+    def of(cls, tokens: Tokens) -> Declared:
+        kinds, texts = tokens.kinds, tokens.texts
+        names = {"item"}
+        after: dict[str, set[str]] = {"block": set(), "agent": set(), "use": set()}
+        several = False
+        for at, kind in enumerate(kinds):
+            if kind is t.NAME:
+                text, before = texts[at], texts[at - 1]
+                if several or kinds[at + 1] == "=" or (before == "session" and kinds[at + 1] == ":") or before in ("as", "input", "output"):
+                    names.add(text)
+                if before in after:
+                    after[before].add(text)
+                several = text in ("let", "const", "for", "block", "reduce") or (several and text != "in")
+            elif kind == "=" or kind == ":" or kind is t.NEWLINE:
+                several = False
+            elif kinds[at - 1] is t.NAME and texts[at - 1] in ("use", "import"):
+                after["use"].add("")
+        return cls(frozenset(names), frozenset(after["block"]), frozenset(after["agent"]), bool(after["use"]))
+
+
 class ExpressionParser(TextParser):
     """Parses values. What is also a statement (sessions, parallel, ...) is parsed by its subclasses."""
 
@@ -77,21 +109,67 @@ class ExpressionParser(TextParser):
     def condition(self) -> n.Expression:
         """A value in which `**...**` is a question."""
         asking, self.asking = self.asking, True
-        if self.kinds[self.at] == ":":
+        first = self.at
+        if self.kinds[first] == ":":
             raise self.unexpected("a condition", "write a comparison, or a question: `**the draft is good**`")
         value = self.operation(0)
         self.asking = asking
         at = self.at
+        if isinstance(value, n.Binary) and value.operator == "==" and self.two_words(first):
+            self.condition_in_words(value.span)
+            return n.Discretion(value.span, (self.source.slice(value.span),))
+        if not isinstance(value, n.Ref | n.Binary):
+            self.refuse_texts(value)
+        if self.kinds[at - 1] is t.NAME and (refused := self.foreign_value(at - 1)) is not None:
+            raise refused
         if (self.kinds[at] is t.NAME and self.texts[at] not in ("as", "not")) or self.kinds[at] in _STRINGS:
             words = self.source.text[value.span.start : self.ends[self.last_on_line(at)]].rstrip(" :")
             if isinstance(value, n.Ref | n.Unary | n.Binary | n.Logical):
-                raise self.fail(
-                    "E005",
-                    "a condition in words stands between `**`",
-                    Span(value.span.start, value.span.start + len(words)),
-                    f"write `**{words[:60]}**`",
-                )
+                self.condition_in_words(Span(value.span.start, value.span.start + len(words)))
+                raise Failure(None)
         return value
+
+    def condition_in_words(self, span: Span) -> None:
+        words = self.source.slice(span)
+        edits = (Edit(Span(span.start, span.start), "**"), Edit(Span(span.end, span.end), "**"))
+        fix = None if "*" in words else Fix("ask the model", edits)
+        self.report("E005", "a condition in words stands between `**`", span, f"write `**{words[:60]}**`", fix)
+
+    def two_words(self, first: int) -> bool:
+        """Whether the tokens from an index to here are `it is good`, of words that the program never declares."""
+        if self.at != first + 3 or self.texts[first + 1] != "is":
+            return False
+        words = self.texts[first], self.texts[first + 2]
+        if self.kinds[first] is not t.NAME or self.kinds[first + 2] is not t.NAME or not t.RESERVED.isdisjoint(words):
+            return False
+        return self.declared.names.isdisjoint(words) and not self.declared.imports
+
+    def refuse_texts(self, value: n.Expression) -> None:
+        """Report literal texts which are a whole condition, or an operand of its `and`, `or` or `not`."""
+        if isinstance(value, n.Logical):
+            for operand in value.operands:
+                self.refuse_texts(operand)
+        elif isinstance(value, n.Unary) and value.operator == "not":
+            self.refuse_texts(value.operand)
+        elif isinstance(value, n.Text):
+            source = self.source.slice(value.span)
+            marks = '"""' if source.startswith('"""') else '"'
+            if not source.startswith(marks) or not source.endswith(marks) or len(source) < 2 * len(marks):
+                return
+            words = source[len(marks) : -len(marks)]
+            if len(value.parts) == 1 and isinstance(value.parts[0], n.Hole):
+                return
+            fix = None
+            if words.strip() and "*" not in words and "\\" not in words:
+                stars = "***" if "\n" in words else "**"
+                fix = Fix("ask the model", (Edit(value.span, f"{stars}{words.strip()}{stars}"),))
+            self.report(
+                "E005",
+                "a text is no condition",
+                value.span,
+                f"write `**{' '.join(words.split())[:60] or 'the draft is good'}**` to ask the model",
+                fix,
+            )
 
     def last_on_line(self, at: int) -> int:
         """The index of the last token before the end of the line or a colon."""
@@ -300,7 +378,7 @@ class ExpressionParser(TextParser):
             if self.kinds[self.at] is not t.NAME or self.kinds[self.at + 1] != ":":
                 if self.kinds[self.at] in t.LINE_ENDS:
                     raise self.unexpected("an argument")
-                raise self.function_call(name.span, name.text)
+                raise self.no_program(name)
             arguments.append(self.named_argument())
             if not self.mark(","):
                 break
@@ -313,6 +391,25 @@ class ExpressionParser(TextParser):
         self.at += 1
         value = self.expression()
         return n.Argument(self.span_from(name.span.start), name, value)
+
+    def no_program(self, name: n.Name) -> Failure:
+        """The failure that the name is called as a function is, by arguments without names."""
+        at = self.open[-1]
+        if (refused := self.foreign_value(at - 1)) is not None:
+            return refused
+        start = Span(name.span.start, name.span.start)
+        if name.text in self.declared.blocks:
+            fix = Fix("write `do`", (Edit(start, "do "),))
+            return self.fail("E005", "a block is run by `do`", name.span, f"write `do {name.text}(...)`", fix)
+        if name.text in self.declared.agents:
+            help, whole_fix = f'write `session: {name.text}`, with a text behind it or `prompt: "..."` below', None
+            if self.kinds[at + 1] is t.STRING and self.kinds[at + 2] == ")":
+                text = self.source.slice(self.tokens.span(at + 1))
+                whole = Span(name.span.start, self.ends[at + 2])
+                whole_fix = Fix("write `session:`", (Edit(whole, f"session: {name.text} {text}"),))
+                help = f"write `session: {name.text} {text[:60]}`"
+            return self.fail("E005", "an agent is called by `session:`", name.span, help, whole_fix)
+        return self.function_call(name.span, name.text)
 
     def function_call(self, span: Span, name: str) -> Failure:
         help = FUNCTIONS.get(
@@ -416,6 +513,13 @@ class ExpressionParser(TextParser):
         if isinstance(name, n.Field):
             return n.Entry(name.span, name.name, name.name_span, name, True)
         return n.Entry(name.span, self.texts[at], name.span, name, True)
+
+    # --- what the program declares --------------------------------------------------------------------------------
+
+    @cached_property
+    def declared(self) -> Declared:
+        """What the tokens of the whole program declare; only mistakes ask for it."""
+        return Declared.of(self.tokens)
 
     # --- what the subclasses know --------------------------------------------------------------------------------
 

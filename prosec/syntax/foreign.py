@@ -116,7 +116,27 @@ STATEMENTS = {
 }
 """First words of statements that are none here."""
 
+FUNCTIONS = frozenset({"def", "function", "func", "fn", "skill"})
+"""Those of them that, with a name behind them, are most likely a block."""
+
+VALUES = {
+    **{word: STATEMENTS[word] for word in ("gate", "approve", "exec", "shell", "ask", "foreach")},
+    **{word: STATEMENTS[word] for word in ("await", "async", "spawn", "call", "run", "invoke")},
+    "input": Hint(
+        "E005", "`input` is no value", 'declare `input name: "the question"` at the top level, then use `name`'
+    ),
+}
+"""Words that others write before a text, a name or a bracket to get a value."""
+
+AFTER_VALUES = frozenset({t.NAME, t.STRING, t.TRIPLE, t.OPEN_STRING, t.OPEN_TRIPLE, t.QUOTED, t.DISCRETION, "("})
+BEFORE_VALUES = frozenset(
+    {t.NEWLINE, "=", "(", "[", "{", ",", ":", "->", "==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%"}
+    | {"output", "return", "if", "elif", "until", "while", "in", "and", "or", "not", "is", "assert", "repeat"}
+)
+"""What stands before a value, so that such a word is one rather than a name."""
+
 AFTER_STATEMENTS = {
+    "+": 'a session takes one text: put values into it, `"... {name}"`; a result to join is named with `let` before',
     "as": "to name a result, write `let name = ...`",
     "context": "write `context: ...` as a property: on a line of its own, indented",
     "prompt": "write `prompt: ...` as a property: on a line of its own, indented",

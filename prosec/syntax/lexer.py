@@ -54,7 +54,7 @@ _KINDS = [
     t.OPEN_TRIPLE, t.OPEN_STRING, t.QUOTED, t.ODD_NAME, t.ODD_NUMBER, "*", t.END, t.ODD,
 ]  # fmt: skip
 _NAME, _OPERATOR, _LINE, _STRING, _OPENING, _CLOSING, _COMMENT, _NUMBER, _TRIPLE = range(1, 10)
-_OPEN_TRIPLE, _TIMES, _END = 12, 17, 18
+_OPEN_TRIPLE, _OPEN_STRING, _TIMES, _END = 12, 13, 17, 18
 
 _CLOSES = {")": "(", "]": "[", "}": "{"}
 
@@ -63,6 +63,16 @@ _ANY_STATEMENT = re.compile(
     r"(?:let|const|agent|block|loop|repeat|for|use|throw|choice|if|elif|else|session|resume|do|parallel|try|catch|"
     r"finally|option|input|output|return|import)\b(?![-=])|[A-Za-z_][\w-]*[ \t]*=(?!=)"
 )
+_NO_TEXT = rf"{_ANY_STATEMENT.pattern}|[\w-]+[ \t]*:|[#|]|->"
+_REST_OF_TEXT = re.compile(
+    rf"""
+    (?:\r?\n [ \t]*+ (?!{_NO_TEXT}) [^"\n]*+){{0,20}}?                    # lines that are all of it
+    \r?\n [ \t]*+ (?!{_NO_TEXT}|"[ \t]*+[^ \t\r\n,)\]}}:]) [^"\n]*+ "     # and its last, with an odd quote
+    (?=[^"\n]*+ (?:"[^"\n]*+"[^"\n]*+)*+ (?:\n|\Z))
+    """,
+    re.VERBOSE,
+)
+"""The rest of a string that its own line does not close, when lines follow that can only belong to it."""
 _ENDS_A_VALUE = frozenset({t.NAME, t.NUMBER, t.STRING, t.TRIPLE, t.OPEN_STRING, t.QUOTED, t.DISCRETION, ")", "]", "}"})
 
 
@@ -103,6 +113,21 @@ class _Lexer:
             self.line(start, end)
 
     def run(self, start: int, stop: int) -> None:
+        while start >= 0:
+            start = self.scan(start, stop)
+        if self.held:
+            self.release()
+        tokens = self.tokens
+        for _ in range(3):
+            tokens.kinds.append(t.END)
+            tokens.texts.append("")
+            tokens.starts.append(stop)
+            tokens.ends.append(stop)
+        if self.tabs:
+            self.report_tabs()
+
+    def scan(self, start: int, stop: int) -> int:
+        """Add the tokens between two offsets; returns where to go on, or -1 at the end."""
         text = self.text
         tokens = self.tokens
         kinds, texts, starts, ends = tokens.kinds, tokens.texts, tokens.starts, tokens.ends
@@ -140,6 +165,13 @@ class _Lexer:
                 add_text(match[group])
             elif group == _END:
                 break
+            elif group == _OPEN_STRING and (rest := _REST_OF_TEXT.match(text, end, stop)) is not None:
+                # One mistake, however many lines the text has.
+                add_kind(t.OPEN_STRING)
+                add_text("")
+                add_start(at)
+                add_end(rest.end())
+                return rest.end()
             else:
                 if group in (_TRIPLE, _OPEN_TRIPLE):
                     tokens.last_triple = at
@@ -147,15 +179,7 @@ class _Lexer:
                 add_text("")
             add_start(at)
             add_end(end)
-        if self.held:
-            self.release()
-        for _ in range(3):
-            add_kind(t.END)
-            add_text("")
-            add_start(stop)
-            add_end(stop)
-        if self.tabs:
-            self.report_tabs()
+        return -1
 
     def line(self, start: int, end: int) -> None:
         """The start of a line, after all blank ones: `start` is the line end before them."""

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from prosec.diagnostics import Diagnostic, Edit, Fix
 from prosec.source import Source, Span
+from prosec.syntax import foreign
 from prosec.syntax import nodes as n
 from prosec.syntax import tokens as t
 from prosec.syntax.control import ControlParser
@@ -410,6 +411,8 @@ class Parser(ControlParser):
         following = self.kinds[at + 1]
         if self.texts[at] in t.RESERVED:
             raise self.unexpected("a statement")
+        if following is t.NAME and self.texts[at] in foreign.FUNCTIONS and self.kinds[at + 2] in ("(", ":"):
+            return self.function(at)
         if following == "(" or following == "|" or following in (".", "[") or following is t.FOLD:
             near = following == "(" and self.unknown_call(at)
             if near:
@@ -418,7 +421,7 @@ class Parser(ControlParser):
             if self.kinds[self.at] == "=":
                 raise self.part_assigned(value)
             return self.used(value)
-        if following in ("+=", "-=", "++"):
+        if following in ("+=", "-=", "++", "@"):
             self.at = at + 1
             raise self.unexpected("`=`")
         if following == ":" and self.texts[at] in KNOWN:
@@ -429,6 +432,22 @@ class Parser(ControlParser):
                 "properties are indented below a session, resume or agent",
             )
         raise self.unknown_statement(at)
+
+    def function(self, at: int) -> n.Statement:
+        """What is called a function and is a block: read as one, so that this is the only mistake."""
+        self.diagnostics.append(_diagnostic(self.unknown_statement(at)))
+        name = n.Name(self.tokens.span(at + 1), self.texts[at + 1])
+        parameters: list[n.Name] = []
+        self.skip_line()
+        for index in range(at + 3, self.at):
+            if self.kinds[index] is t.NAME and self.kinds[index - 1] in ("(", ","):
+                parameters.append(n.Name(self.tokens.span(index), self.texts[index]))
+        following, end = self.at, self.ends[self.at - 1]
+        if self.kinds[following] is t.NEWLINE and self.column_at(following) > self.column:
+            body = self.suite(at)
+        else:
+            body = n.Suite(Span(end, end), ())
+        return n.Block(self.span_from(self.starts[at]), name, tuple(parameters), None, body)
 
     def unknown_call(self, at: int) -> bool:
         """Whether `name(` is a misspelt or foreign word rather than a call."""

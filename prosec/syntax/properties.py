@@ -21,6 +21,8 @@ class PropertyParser(SuiteParser):
 
     lost_properties = 0
     """How many properties could not be parsed so far."""
+    lost_prompt: n.Property | None = None
+    """What stands in for a prompt among them."""
 
     def properties(self) -> tuple[n.Property, ...]:
         """The properties below the line that ends here, if there are any."""
@@ -30,7 +32,12 @@ class PropertyParser(SuiteParser):
         column = self.ends[at] - self.starts[at]
         if column <= self.column or self.open or self.statement_stands(at + 1):
             return ()
-        return tuple(self.lines(column, self.property, self.lost_property, fold_floor=column + 1))
+        outer, self.lost_prompt = self.lost_prompt, None
+        found = self.lines(column, self.property, self.lost_property, fold_floor=column + 1)
+        lost, self.lost_prompt = self.lost_prompt, outer
+        if lost is not None and not any(item.name.text == "prompt" for item in found):
+            found.append(lost)
+        return tuple(found)
 
     def statement_stands(self, at: int) -> bool:
         """Whether the line at an index is a statement that was merely indented too far."""
@@ -224,7 +231,7 @@ class PropertyParser(SuiteParser):
             f"write one value behind `{name.text}:`, and other properties below it with the same indentation",
         )
 
-    def lost_property(self, start: int, failure: Failure) -> n.Property | None:
+    def lost_property(self, start: int, failure: Failure) -> None:
         """Skip a property that could not be parsed; a prompt is kept as text, since sessions need one."""
         self.lost_properties += 1
         self.lost_property_line(start, failure)
@@ -232,8 +239,7 @@ class PropertyParser(SuiteParser):
             name = n.Name(self.tokens.span(start), "prompt")
             span = self.span_from(self.starts[start])
             value = n.Text(Span(self.ends[start + 1], span.end), ("?",), False)
-            return n.Property(span, name, value)
-        return None
+            self.lost_prompt = n.Property(span, name, value)
 
     def lost_property_line(self, start: int, failure: Failure) -> None:
         if failure.garbled:

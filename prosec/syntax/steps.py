@@ -43,7 +43,7 @@ class StepParser(PropertyParser):
     def arrow_follows(self) -> bool:
         kind = self.kinds[self.at]
         if kind is t.FOLD:
-            return self.kinds[self.at + 1] == "->" and self.column_at(self.at) >= self.fold_floor
+            return self.kinds[self.at + 1] == "->" and self.column_at(self.at) >= min(self.fold_floor, self.column)
         return kind == "->"
 
     def session(self) -> n.Session:
@@ -192,6 +192,9 @@ class StepParser(PropertyParser):
         if kind is t.NAME:
             name = self.tokens.span(at)
             last = self.kinds[at + 1]
+            word = self.texts[at]
+            if last in t.LINE_ENDS and word in self.declared.names and word not in self.declared.agents:
+                return self.variable_as_prompt(at)
             if last in t.LINE_ENDS or last in _STRINGS:
                 fix = Fix("add the colon", (Edit(Span(span.end, span.end), ":"),))
                 return self.fail(
@@ -209,6 +212,23 @@ class StepParser(PropertyParser):
                 "E005", "a session's text stands in double quotes", self.tokens.span(at), 'write `session "..."`'
             )
         return self.unexpected("a text in quotes, or `:` and an agent's name")
+
+    def variable_as_prompt(self, at: int) -> Failure:
+        """The failure that a variable, the token at an index, ends the line of `session`."""
+        word = self.texts[at]
+        fix = None
+        if not self.open and not self.heading:
+            below = self.column_at(at + 1) if self.kinds[at + 1] is t.NEWLINE else -1
+            column = below if below > self.column else self.column + 2
+            place = Span(self.ends[at - 1], self.ends[at])
+            fix = Fix("give it as the prompt", (Edit(place, f":\n{' ' * column}prompt: {word}"),))
+        return self.fail(
+            "E005",
+            "a text in quotes or `:` follows `session`, not a variable",
+            self.tokens.span(at),
+            f'write `session:` and `prompt: {word}` below, indented, or `session "{{{word}}}"`',
+            fix,
+        )
 
     def resume_value(self) -> n.Expression:
         """A resume, or a variable that happens to have its name."""
@@ -328,6 +348,10 @@ class StepParser(PropertyParser):
             self.leave(outside)
         self.expect(":", f"after `{operator.text}`", f"write `| {operator.text}: ...`")
         body = self.body_of_stage(first)
+        if operator.text == "filter" and isinstance(body, n.Suite) and len(body.statements) == 1:
+            last = body.statements[0]
+            if isinstance(last, n.Text | n.Logical | n.Unary):
+                self.refuse_texts(last)
         return n.Stage(self.span_from(operator.span.start), operator, tuple(names), body)
 
     def body_of_stage(self, first: int) -> n.Suite | n.Discretion:

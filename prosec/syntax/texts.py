@@ -41,6 +41,8 @@ class TextParser(Cursor):
             self.unterminated_triple(at)
             inner, stop = start + 3, end
         elif kind is t.OPEN_STRING:
+            if (line_end := source.find("\n", start, end)) >= 0:
+                end = line_end
             if source[end - 1] == "\r":
                 end -= 1
             self.report(

@@ -156,6 +156,44 @@ MISTAKES = [
     ('session "a" {\n  context: x\n}', "E004", "{"),
     ('let x = [\n  session "a"\n    context: y\n]', "E005", "context"),
     ("let x = a +\n  b", "E005", ""),
+    ("for x in 42:\n  throw", "E005", "42"),
+    ("for x, i in 42:\n  throw", "E005", "42"),
+    ("parallel for x in 3:\n  throw", "E005", "3"),
+    ("let foo@bar = 1", "E004", "foo@bar"),
+    ("foo@bar = 1", "E004", "foo@bar"),
+    # strings that go on over lines
+    ('session "hello\nworld"', "E001", '"hello'),
+    ('session "hello\n  dear\n\n  world"', "E001", '"hello'),
+    ('session "hello\n"', "E001", '"hello'),
+    ('session:\n  prompt: "hello\n    world\'s end"\n  model: opus', "E001", '"hello'),
+    ('let x = ["a,\n  b",\n  "c"]', "E001", '"a,'),
+    ('let x = ["a,\n  "b",\n  "c"]', "E001", '"a,'),
+    ('session:\n  prompt: "a" -> session: b\n  prompt: "c"', "E004", "->"),
+    ('session:\n  prompt: "a" "b"', "E004", '"b"'),
+    # conditions
+    ('if "it is good":\n  throw', "E005", '"it is good"'),
+    ('if x:\n  throw\nelif not "it is good":\n  throw', "E005", '"it is good"'),
+    ('loop until x == "a" or (y and "done") (max: 3):\n  throw', "E005", '"done"'),
+    ('loop while """it goes on""":\n  throw', "E005", '"""it goes on"""'),
+    ('if "it is {x} good":\n  throw', "E005", '"it is {x} good"'),
+    ("if '':\n  throw", "E005", "''"),
+    ('if "":\n  throw', "E005", '""'),
+    ('let y = x | filter: "it is good"', "E005", '"it is good"'),
+    ('let y = x | filter: not "it is good"', "E005", '"it is good"'),
+    ("if it is good:\n  throw", "E005", "it is good"),
+    ("if it looks good:\n  throw", "E005", "it looks good"),
+    ("loop until *it is done* (max: 3):\n  throw", "E005", "*it is done*"),
+    ('choice *which*:\n  option "a":\n    throw', "E005", "*which*"),
+    # comments and sums of others
+    ("// it's a comment", "E004", "//"),
+    ("/* a comment */", "E004", "/*"),
+    ('session "a" // why', "E004", "//"),
+    ("let x = 1 // why", "E004", "//"),
+    ("session:\n  // why\n  prompt: x", "E004", "//"),
+    ('session "a" + "b"', "E004", "+"),
+    # names as what they are not
+    ("session before", "E005", "before"),
+    ("let x = session before\n  model: opus", "E005", "before"),
     # words of others
     ('gate a:\n  prompt: "b"\n  allow: [c]', "E052", "gate"),
     ('approve "a"', "E052", "approve"),
@@ -172,6 +210,31 @@ MISTAKES = [
     ("print(x)", "E005", "print"),
     ("rethrow", "E045", "rethrow"),
     ("elseif x:\n  throw", "E005", "elseif"),
+    ("def f(x: str) -> str:\n  throw", "E005", "def"),
+    ("function f:\n  throw", "E005", "function"),
+    ("func f(x):", "E005", "func"),
+    ("try:\n  throw\nexcept as e:\n  throw", "E005", "except"),
+    ("try:\n  throw\nexcept Wrong as e:\n  throw\nfinally:\n  throw", "E005", "except"),
+    # words of others as values
+    ('let x = exec "a"', "E052", "exec"),
+    ('x = shell """a"""', "E052", "shell"),
+    ('let x = ask "a"', "E052", "ask"),
+    ('let x = ask("a")', "E052", "ask"),
+    ("let x = gate a:", "E052", "gate"),
+    ('output x = approve "a"', "E052", "approve"),
+    ('if ask "a":\n  throw', "E052", "ask"),
+    ('if not ask "a":\n  throw', "E052", "ask"),
+    ('let x = [1, exec "a"]', "E052", "exec"),
+    ('do b(exec "a")', "E052", "exec"),
+    ('session "a"\n  context: exec "b"', "E052", "exec"),
+    ('parallel:\n  exec "a"', "E052", "exec"),
+    ('parallel:\n  a = exec "a"', "E052", "exec"),
+    ('let y = xs | map: exec "a"', "E052", "exec"),
+    ('let x = input "a"', "E005", "input"),
+    ('x = input("a")', "E005", "input"),
+    ('let x = await session "a"', "E005", "await"),
+    ("let x = await do b", "E005", "await"),
+    ("let x = run b", "E005", "run"),
     # misspelt
     ('sesion "a"\n  context: x', "E004", "sesion"),
     ('paralel:\n  a = session "x"\n  b = c', "E004", "paralel"),
@@ -229,6 +292,25 @@ def test_every_error_says_what_to_do(text: str, code: str, marked: str) -> None:
         ("let x = 1\n  let y = 2\n", "let x = 1\nlet y = 2\n"),
         ("var x = 1", "let x = 1"),
         ("while x:\n  throw\n", "loop while x:\n  throw\n"),
+        ("for x in 42:\n  throw\n", "repeat 42 as x:\n  throw\n"),
+        ('if "it is good":\n  throw\n', "if **it is good**:\n  throw\n"),
+        ('if """it is\ngood""":\n  throw\n', "if ***it is\ngood***:\n  throw\n"),
+        ("if it is good:\n  throw\n", "if **it is good**:\n  throw\n"),
+        ("if it looks good:\n  throw\n", "if **it looks good**:\n  throw\n"),
+        ("loop until *done* (max: 3):\n  throw\n", "loop until **done** (max: 3):\n  throw\n"),
+        ("// a comment\nthrow\n", "# a comment\nthrow\n"),
+        ('let x = input "a"\n', 'input x: "a"\n'),
+        ('let x = input("a")\n', 'input x: "a"\n'),
+        ('let x = await session "a"\n', 'let x = session "a"\n'),
+        ('let p = "a"\nsession p\n', 'let p = "a"\nsession:\n  prompt: p\n'),
+        (
+            'let p = "a"\nif p == "b":\n  let x = session p\n     model: opus\n',
+            'let p = "a"\nif p == "b":\n  let x = session:\n     prompt: p\n     model: opus\n',
+        ),
+        ('block b(x):\n  throw\nb("a")\n', 'block b(x):\n  throw\ndo b("a")\n'),
+        ('agent a:\n  model: opus\nlet x = a("b")\n', 'agent a:\n  model: opus\nlet x = session: a "b"\n'),
+        ("def b(x):\n  throw\n", "block b(x):\n  throw\n"),
+        ("try:\n  throw\nexcept as e:\n  throw\n", "try:\n  throw\ncatch as e:\n  throw\n"),
     ],
 )
 def test_fixes(text: str, right: str) -> None:
@@ -281,3 +363,54 @@ def test_a_warning_among_the_properties_hides_no_error() -> None:
 def test_all_mistakes_are_reported_in_order() -> None:
     text = "let x\nlet y = 1\nlet z = [\nlet w = 'a'\nsession\n"
     assert found(text) == [("E005", ""), ("E005", "["), ("E005", "'a'"), ("E003", "session")]
+
+
+def test_what_is_no_mistake_though_it_looks_like_one() -> None:
+    for text in (
+        'let exec = 1\nlet x = exec\nlet y = [exec, exec + 1]\nif exec == "a":\n  throw\n',
+        'let input = "a"\nlet x = input\n',
+        'if x == "a" or "b" in y and not (z != "c"):\n  throw\n',
+        'let x = y or "none"\n',
+        'let y = x | filter: item == "a"\n',
+        'let y = x | map: "item {item}"\n',
+        'if "{x}":\n  throw\n',
+        "let it = 1\nif it is good:\n  throw\n",
+        "let y = xs | reduce(it, good):\n  if it is good:\n    throw\n",
+        "block b(x, it):\n  if it is good:\n    throw\n",
+        'use "other.prose"\nif it is good:\n  throw\n',
+    ):
+        assert not found(text), text
+
+
+def test_two_unterminated_strings_are_two_mistakes() -> None:
+    assert found('session "a\nsession "b\n') == [("E001", '"a'), ("E001", '"b')]
+    assert found('session: a\n  prompt: "b\n  backoff: "c\n') == [("E001", '"b'), ("E001", '"c')]
+    assert found('let x = ["a\n# "b\n]\n') == [("E001", '"a')]
+
+
+def test_help_names_what_was_written() -> None:
+    def help(text: str) -> str:
+        *_, diagnostic = parse(Source(text)).diagnostics
+        return diagnostic.help or ""
+
+    assert "`repeat 42 as x:`" in help("for x in 42:\n  throw\n")
+    assert "`**done**`" in help('loop until "done":\n  throw\n')
+    assert '`input url: "Which?"`' in help('let url = input "Which?"\n')
+    assert "begin with `#`" in help("// a\n")
+    assert "`session: a`" in help("agent a:\n  model: opus\na(1)\n")
+    assert "`do b(...)`" in help("block b(x):\n  throw\nlet y = b(1)\n")
+    assert "`let`" in help('session "a" + "b"\n')
+    assert "`prompt: p`" in help('let p = "a"\nsession p\n')
+    assert "`session: p`" in help("agent p:\n  model: opus\nsession p\n")
+
+
+def test_what_is_called_a_function_is_read_as_a_block() -> None:
+    block = parsed("function f(a: str, b = 1) -> c:\n  throw\n").program.statements[0]
+    assert isinstance(block, nodes.Block)
+    assert (block.name.text, [name.text for name in block.parameters]) == ("f", ["a", "b"])
+    assert len(block.body.statements) == 1
+
+
+def test_many_unterminated_strings_take_linear_time() -> None:
+    assert len(found('session "a\nb\n' * 3000)) >= 3000
+    assert found('session "a\n' + "b\n" * 30000 + '"\n')

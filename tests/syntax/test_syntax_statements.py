@@ -78,7 +78,6 @@ def session(text: str | None = None, agent: str | None = None, name: str | None 
         ("loop until **a** (max: n):\n  throw", ("Loop", "until", ("**", "a"), "$n", None, [THROW])),
         ("loop while a < 3 as i:\n  throw", ("Loop", "while", ("Binary", "<", "$a", 3), None, "i", [THROW])),
         ("loop until a (max: 5):\n  throw", ("Loop", "until", "$a", 5, None, [THROW])),
-        ("loop (max: 5) until **a**:\n  throw", ("Loop", "until", ("**", "a"), 5, None, [THROW])),
         ("try:\n  throw\ncatch:\n  throw", ("Try", [THROW], ("Catch", None, [THROW]), None)),
         (
             "try:\n  throw\ncatch as e:\n  throw\nfinally:\n  throw",
@@ -234,6 +233,13 @@ def test_context_forms() -> None:
         ("repeat {n}:\n  throw\n", "{n}", "repeat n:\n  throw\n"),
         ("loop (max: {n.m}):\n  throw\n", "{n.m}", "loop (max: n.m):\n  throw\n"),
         ("output x = **what**\n", "**what**", None),
+        ("loop (max: 5) until **a**:\n  throw\n", "(max: 5) until **a**", "loop until **a** (max: 5):\n  throw\n"),
+        ("loop as i (max: 5):\n  throw\n", "as i (max: 5)", "loop (max: 5) as i:\n  throw\n"),
+        (
+            "loop as n while a < 3 (max: 3):\n  throw\n",
+            "as n while a < 3 (max: 3)",
+            "loop while a < 3 (max: 3) as n:\n  throw\n",
+        ),
     ],
 )
 def test_older_forms(text: str, marked: str, right: str | None) -> None:
@@ -252,6 +258,7 @@ def test_what_older_forms_are_parsed_to() -> None:
     assert only('assert **ok**, "no"') == ("Assert", ("**", "ok"), "no")
     assert only('assert x == 1:\n  "no"\n') == ("Assert", ("Binary", "==", "$x", 1), "no")
     assert only("for i, x in xs:\n  throw\n") == ("For", False, "x", "i", "$xs", [], [THROW])
+    assert only("loop (max: 5) until **a**:\n  throw\n") == ("Loop", "until", ("**", "a"), 5, None, [THROW])
     assert only("repeat {n}:\n  throw\n") == ("Repeat", "$n", None, [THROW])
     assert only('session "a"\n  skills:\n    - "b"\n') == session(
         "a", None, None, ("skills", ("ListLiteral", ["b"], True))
