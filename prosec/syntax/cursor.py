@@ -55,8 +55,10 @@ class Cursor:
         self.diagnostics: list[Diagnostic] = []
         # The column of the suite or list of lines that is being parsed.
         self.column = -1
-        # A line that starts with `|` or `->` left of this column continues something further out.
+        # A line that starts with `|` left of this column continues something further out.
         self.fold_floor = 0
+        # The same for a line that starts with `->`, which is never a pipeline's.
+        self.arrow_floor = 0
         # Whether the statement being parsed is a pipeline stage's body on the same line, which `|` ends.
         self.stage_body = False
         # Whether `**...**` is a question here rather than a value.
@@ -354,13 +356,14 @@ class Cursor:
         """
         kinds = self.kinds
         outer, outer_floor, outer_stage = self.column, self.fold_floor, self.stage_body
+        outer_arrow = self.arrow_floor
         asking, words, depth, brackets = self.asking, self.modifier_words, self.depth, len(self.open)
         if fold_floor is not None:
-            self.fold_floor = fold_floor
+            self.fold_floor = self.arrow_floor = fold_floor
         elif outer_stage:
             # A `|` at the column of a stage's body goes on with the pipeline, not with the statement above it.
             self.fold_floor = column + 1
-        floor = self.fold_floor
+        floor, arrow_floor = self.fold_floor, self.arrow_floor
         self.column = column
         self.stage_body = self.asking = False
         self.modifier_words = frozenset()
@@ -381,7 +384,7 @@ class Cursor:
             except Failure as failure:
                 self.stage_body = self.asking = self.heading = False
                 self.modifier_words = frozenset()
-                self.column, self.fold_floor, self.depth = column, floor, depth
+                self.column, self.fold_floor, self.arrow_floor, self.depth = column, floor, arrow_floor, depth
                 del self.open[brackets:]
                 if failure.diagnostic is not None and not self.already_said(failure.diagnostic):
                     self.diagnostics.append(failure.diagnostic)
@@ -402,6 +405,7 @@ class Cursor:
                 self.between_columns(found)
                 column = self.column = found
         self.column, self.fold_floor, self.stage_body = outer, outer_floor, outer_stage
+        self.arrow_floor = outer_arrow
         self.asking, self.modifier_words = asking, words
         return parsed
 

@@ -43,7 +43,7 @@ class StepParser(PropertyParser):
     def arrow_follows(self) -> bool:
         kind = self.kinds[self.at]
         if kind is t.FOLD:
-            return self.kinds[self.at + 1] == "->" and self.column_at(self.at) >= min(self.fold_floor, self.column)
+            return self.kinds[self.at + 1] == "->" and self.column_at(self.at) >= self.arrow_floor
         return kind == "->"
 
     def session(self) -> n.Session:

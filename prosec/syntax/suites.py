@@ -12,8 +12,12 @@ from prosec.syntax import tokens as t
 from prosec.syntax.cursor import MAX_DEPTH, SUITE_DEPTH, Failure
 from prosec.syntax.expressions import ExpressionParser
 
-_DECLARING = frozenset({"let", "const", "agent", "block", "input", "output", "as", "for", "use", "session"})
-_DECLARING_SEVERAL = frozenset({"let", "const", "for", "block"})
+_DECLARING = frozenset(
+    {"let", "const", "agent", "block", "input", "output", "as", "for", "use", "session"}
+    | {"ask", "gate", "approve", "var", "set", "foreach", "requires", "ensures", "each"}
+    | foreign.FUNCTIONS
+)
+_DECLARING_SEVERAL = frozenset({"let", "const", "for", "block", "foreach"}) | foreign.FUNCTIONS
 
 
 class SuiteParser(ExpressionParser):

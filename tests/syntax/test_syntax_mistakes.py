@@ -414,3 +414,15 @@ def test_what_is_called_a_function_is_read_as_a_block() -> None:
 def test_many_unterminated_strings_take_linear_time() -> None:
     assert len(found('session "a\nb\n' * 3000)) >= 3000
     assert found('session "a\n' + "b\n" * 30000 + '"\n')
+
+
+def test_words_of_forks_declare_their_names() -> None:
+    for text, name in (
+        ('ask name: "What?"\n', "name"),
+        ('gate g:\n  prompt: "a"\n', "g"),
+        ("foreach x in xs:\n  throw\n", "x"),
+        ("var x = 1\n", "x"),
+        ('requires x: "a"\n', "x"),
+    ):
+        broken = parsed(text).program.statements[0]
+        assert isinstance(broken, nodes.Broken) and name in broken.names

@@ -295,3 +295,19 @@ def test_empty_bodies(text: str, marked: str) -> None:
 
 def test_an_empty_body_before_a_fold() -> None:
     assert found("let x = y\n  | map:\n  | filter: item\n") == [("W018", "map:")]
+
+
+def test_an_arrow_goes_on_with_a_session_where_a_bar_goes_on_with_the_pipeline() -> None:
+    arrow = ("Arrow", [session("a"), session("b")])
+    for text in (
+        'xs | map:\n  session "a"\n  -> session "b"\n',
+        'xs | map:\n    session "a"\n  -> session "b"\n',
+        'xs\n  | map:\n    session "a"\n    -> session "b"\n',
+    ):
+        assert statements(text) == [("Pipeline", "$xs", [("Stage", "map", [], [arrow])])]
+    stages = [("Stage", "map", [], [arrow]), ("Stage", "filter", [], ["$item"])]
+    assert statements('xs | map:\n  session "a"\n  -> session "b"\n  | filter: item\n') == [
+        ("Pipeline", "$xs", stages)
+    ]
+    inner = session("a", None, None, ("context", session("b")))
+    assert statements('session "a"\n  context: session "b"\n  -> session "c"\n') == [("Arrow", [inner, session("c")])]
