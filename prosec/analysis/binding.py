@@ -56,6 +56,8 @@ class Binder:
         self.possible = 0
         self.bits = 0
         self.reads: list[Read] = analysis.root.reads
+        self.seen: list[Read] = []
+        """Every read, in the order of the walk, wherever it stands."""
         self.writes: list[tuple[Variable, Write]] = []
         self.holes: list[tuple[nodes.Hole, Scope, list[Read]]] = []
         self.broken: set[str] = set()
@@ -70,6 +72,8 @@ class Binder:
         self.result_uses: list[tuple[Scope, Use]] = []
         self.result_flows: list[tuple[Shape, Scope, str | None]] = []
         """What a block's outputs are used as: as its value, or (with a name) as that field of its value."""
+        self.handed_on: list[tuple[Shape, Use, str | None]] = []
+        """What is bound is also the value of its statement, or (with a name) a field of it."""
         self.item_uses: list[tuple[Shape, Variable]] = []
         """How the items of a list are used: as the variable that runs over them is."""
         self.item_flows: list[tuple[Shape, Use]] = []
@@ -212,6 +216,7 @@ class Binder:
         if bound and variable is not None and self.unit.parent is not None:
             read.here = any((self.unit, arm) in variable.places for arm in (self.arm, *self.arm.around()))
         self.reads.append(read)
+        self.seen.append(read)
         return read
 
     # --- suites and paths ---------------------------------------------------------------------------------------
@@ -230,6 +235,7 @@ class Binder:
         self.arm = Arm(owner, index, outer)
         self.indentation += 1
         self._statements(suite.statements, use)
+        self.arm.left = self.certain == -1
         self.indentation -= 1
         self.arm = outer
 

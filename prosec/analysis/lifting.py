@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from prosec.analysis.model import ConcurrentFor, Scope
 from prosec.analysis.words import words
@@ -141,6 +141,11 @@ def _touches(statement: nodes.Node, names: set[str], blocks: Mapping[str, Scope]
             if block is not None and not names.isdisjoint(_free_names(block, blocks, assigned_only=False)):
                 return True
     return False
+
+
+def read_names(statements: Iterable[nodes.Node]) -> set[str]:
+    """The names that statements use as values, in texts too."""
+    return {node.name for item in statements for node in _descendants(item) if isinstance(node, nodes.Ref)}
 
 
 def turn_of(body: nodes.Suite, shared: set[str], blocks: Mapping[str, Scope]) -> int | None:

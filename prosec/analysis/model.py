@@ -58,13 +58,15 @@ class Loop:
 class Arm:
     """A suite on the way from the root to a statement: which construct it belongs to, and as which arm of it."""
 
-    __slots__ = ("depth", "index", "owner", "parent")
+    __slots__ = ("depth", "index", "left", "owner", "parent")
 
     def __init__(self, owner: nodes.Node | None, index: int, parent: Arm | None) -> None:
         self.owner = owner
         self.index = index
         self.parent = parent
         self.depth: int = parent.depth + 1 if parent else 0
+        self.left = False
+        """Every path through it throws, returns or jumps away."""
 
     def around(self) -> Iterator[Arm]:
         """The suites that this one is nested in, innermost first."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from prosec.analysis.model import Analysis, Variable
+from prosec.analysis.spelling import closest
 from prosec.diagnostics import Diagnostic, Edit, Fix, Related
 from prosec.source import Span
 from prosec.syntax import nodes
@@ -101,20 +101,20 @@ def _arguments(node: nodes.DoCall, analysis: Analysis, broken: set[str]) -> None
     if scope is None or scope.block is None:
         if name.text in broken or analysis.imports_files:
             return
-        near = get_close_matches(name.text, sorted(analysis.blocks), 1, 0.7)
+        near = closest(name.text, analysis.blocks, 0.7)
         if name.text in analysis.agents:
             text = f"'{name.text}' is an agent; start a session of it: `session: {name.text}`"
         elif name.text in analysis.uses:
             text = f"'{name.text}' is an imported program; call it: `{name.text}(...)`"
         else:
-            text = f"did you mean '{near[0]}'?" if near else f"define it: `block {name.text}:`"
+            text = f"did you mean '{near}'?" if near else f"define it: `block {name.text}:`"
         analysis.diagnostics.append(
             Diagnostic(
                 "E032",
                 f"block '{name.text}' is not defined",
                 name.span,
                 help=text,
-                fix=Fix(f"write '{near[0]}'", (Edit(name.span, near[0]),)) if near else None,
+                fix=Fix(f"write '{near}'", (Edit(name.span, near),)) if near else None,
             )
         )
         return
@@ -160,19 +160,19 @@ def _given(
             continue
         name = argument.name
         if name.text not in names:
-            near = get_close_matches(name.text, names, 1, 0.6)
+            near = closest(name.text, names)
             analysis.diagnostics.append(
                 Diagnostic(
                     "E051",
                     f"block '{node.name.text}' has no parameter '{name.text}'",
                     name.span,
-                    help=f"did you mean '{near[0]}'?" if near else f"its parameters: {', '.join(names) or 'none'}",
+                    help=f"did you mean '{near}'?" if near else f"its parameters: {', '.join(names) or 'none'}",
                     related=first,
-                    fix=Fix(f"write '{near[0]}'", (Edit(name.span, near[0]),)) if near else None,
+                    fix=Fix(f"write '{near}'", (Edit(name.span, near),)) if near else None,
                 )
             )
             # A misspelt parameter was meant to be given: one mistake, one error.
-            given.update(near or names)
+            given.update([near] if near else names)
         elif name.text in given:
             analysis.diagnostics.append(
                 Diagnostic("E051", f"'{name.text}' is given twice", name.span, help="give it once", related=first)
@@ -244,11 +244,11 @@ def _early_resume(agent: nodes.Name, analysis: Analysis) -> None:
 
 
 def _unknown_agent(name: nodes.Name, analysis: Analysis) -> Diagnostic:
-    near = get_close_matches(name.text, sorted(analysis.agents), 1, 0.7)
+    near = closest(name.text, analysis.agents, 0.7)
     if name.text in analysis.blocks:
         text = f"'{name.text}' is a block; invoke it: `do {name.text}(...)`"
     elif near:
-        text = f"did you mean '{near[0]}'?"
+        text = f"did you mean '{near}'?"
     else:
         text = f"define it at the top level: `agent {name.text}:`"
     return Diagnostic(
@@ -256,7 +256,7 @@ def _unknown_agent(name: nodes.Name, analysis: Analysis) -> Diagnostic:
         f"agent '{name.text}' is not defined",
         name.span,
         help=text,
-        fix=Fix(f"write '{near[0]}'", (Edit(name.span, near[0]),)) if near else None,
+        fix=Fix(f"write '{near}'", (Edit(name.span, near),)) if near else None,
     )
 
 
@@ -275,13 +275,13 @@ def _program_call(node: nodes.Call, analysis: Analysis, broken: set[str]) -> Non
             )
         )
         return
-    near = get_close_matches(name.text, sorted({*analysis.uses, *analysis.blocks}), 1, 0.7)
+    near = closest(name.text, [*analysis.uses, *analysis.blocks], 0.7)
     analysis.diagnostics.append(
         Diagnostic(
             "E025",
             f"no program '{name.text}' is imported",
             name.span,
-            help=f"did you mean '{near[0]}'?" if near else f'import it: `use "handle/{name.text}"`',
+            help=f"did you mean '{near}'?" if near else f'import it: `use "handle/{name.text}"`',
         )
     )
 
@@ -294,6 +294,8 @@ def output_stops(program: nodes.Program, analysis: Analysis) -> None:
         after = [item for item in program.statements[position + 1 :] if not isinstance(item, _DEFINITIONS)][:1]
         for clause in statement.clauses:
             inside = clause.body.statements
+            if inside and isinstance(inside[-1], nodes.Throw):
+                continue
             for place, item in enumerate(inside):
                 following = [*inside[place + 1 : place + 2], *after]
                 if isinstance(item, nodes.Output) and item.name is not None and following:

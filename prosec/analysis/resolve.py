@@ -6,8 +6,6 @@ then among the names that called blocks left. Here the compiler follows the same
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from prosec.analysis.model import (
     WHOLE,
     Analysis,
@@ -19,6 +17,7 @@ from prosec.analysis.model import (
     Variable,
     Write,
 )
+from prosec.analysis.spelling import closest
 from prosec.analysis.walk import Walker
 from prosec.diagnostics import Diagnostic, Edit, Fix, Related
 from prosec.source import Span
@@ -276,9 +275,9 @@ class Resolver:
             )
 
     def _undefined(self, name: str, span: Span, scope: Scope) -> Diagnostic:
-        known = {*scope.names, *self.analysis.root.names}
-        for site, environment in ((site, site.environment) for site in scope.callers):
-            known |= environment.keys() | site.scope.names.keys()
+        known = dict.fromkeys([*scope.names, *self.analysis.root.names])
+        for site in scope.callers[:10]:
+            known.update(dict.fromkeys([*site.environment, *site.scope.names]))
         left, dash, right = name.partition("-")
         if dash and left in known and (right in known or right.isdigit()):
             spaced = name.replace("-", " - ")
@@ -303,13 +302,13 @@ class Resolver:
                 span,
                 help=f"call it and bind the result: `let result = {name}(...)`",
             )
-        near = get_close_matches(name, sorted(known | self.analysis.agents.keys()), 1, 0.75)
+        near = closest(name, [*known, *self.analysis.agents], 0.75)
         return Diagnostic(
             "E029",
             f"'{name}' is not defined",
             span,
-            help=f"did you mean '{near[0]}'?" if near else f"bind it first: `let {name} = ...`, or `input {name}: ...`",
-            fix=Fix(f"write '{near[0]}'", (Edit(span, near[0]),)) if near else None,
+            help=f"did you mean '{near}'?" if near else f"bind it first: `let {name} = ...`, or `input {name}: ...`",
+            fix=Fix(f"write '{near}'", (Edit(span, near),)) if near else None,
         )
 
     # --- assignments to names of other scopes -------------------------------------------------------------------
@@ -360,12 +359,12 @@ class Resolver:
             self.analysis.variables[write.value, variable.name] = variable
 
     def _unassignable(self, name: str, write: Write) -> Diagnostic:
-        near = get_close_matches(name, sorted({*write.unit.scope.names, *self.analysis.root.names}), 1, 0.8)
+        near = closest(name, [*write.unit.scope.names, *self.analysis.root.names], 0.8)
         return Diagnostic(
             "E029",
             f"'{name}' is assigned but not declared",
             write.span,
-            help=f"did you mean '{near[0]}'?" if near else f"declare it: `let {name} = ...`",
+            help=f"did you mean '{near}'?" if near else f"declare it: `let {name} = ...`",
             fix=Fix("declare it with `let`", (Edit(Span(write.span.start, write.span.start), "let "),)),
         )
 
@@ -385,10 +384,10 @@ class Resolver:
             return
         name = reads[0].name if reads else ""
         later = scope.names.get(name)
-        near = get_close_matches(name, sorted({*scope.names, *self.analysis.root.names}), 1, 0.8)
+        near = closest(name, [*scope.names, *self.analysis.root.names], 0.8)
         help_text = f"write `\\{{{hole.text[1:-1]}\\}}` if the braces are meant as text"
         if near and later is None:
-            help_text = f"did you mean '{near[0]}'? " + help_text
+            help_text = f"did you mean '{near}'? " + help_text
         self.report(
             Diagnostic(
                 "W023",

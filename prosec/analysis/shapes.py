@@ -47,6 +47,9 @@ def settle_shapes(walker: Walker) -> None:
             changed |= shape is not None and target.add(shape)
         for target, variable in bound:
             changed |= target.add(variable.shape)
+        for target, use, name in walker.handed_on:
+            part = _shape(use) if name is None else _shape(use).fields.get(name)
+            changed |= part is not None and target.add(part)
         for items, variable in walker.item_uses:
             changed |= items.add(variable.shape)
         for items, use in walker.item_flows:

@@ -13,6 +13,7 @@ from prosec.analysis.binding import UNREACHABLE
 from prosec.analysis.lifting import (
     assigned_names,
     needs_function,
+    read_names,
     split_rounds,
     turn_of,
 )
@@ -161,13 +162,14 @@ class Walker(ValueWalker):
         named: dict[int, tuple[Variable, Span]] = {}
         for position, branch in enumerate(node.branches):
             self._go(fork)
-            starts.append((len(self.reads), len(self.writes)))
+            starts.append((len(self.seen), len(self.writes)))
             outer = self.arm
             self.arm = Arm(node, position, outer)
             # Each branch's value goes to its name, to the whole parallel's value, or nowhere.
             target = Shape() if branch.name is not None else NOTHING if use is NOTHING else WHOLE
             if branch.name is not None:
                 self.target_uses[branch] = target
+                self.handed_on.append((target, use, branch.name.text))
             nested_step, self.in_step = self.in_step, True
             with self._away():
                 if needs_function(branch.body):
@@ -178,7 +180,7 @@ class Walker(ValueWalker):
                     self.values[type(branch.body)](branch.body, target)
             self.in_step = nested_step
             self.arm = outer
-            shared.append((len(self.reads), len(self.writes)))
+            shared.append((len(self.seen), len(self.writes)))
             if branch.name is not None:
                 known = self.environment.get(branch.name.text) or self.scope.names.get(branch.name.text)
                 if known is not None and known.bit & fork[1]:
@@ -190,7 +192,7 @@ class Walker(ValueWalker):
         self._go((certain, possible))
         as_value = use is not NOTHING
         seen: set[str] = set()
-        for branch in node.branches:
+        for position, branch in enumerate(node.branches):
             if branch.name is None or branch.name.text.startswith("_branch_"):
                 continue
             if branch.name.text in seen:
@@ -204,7 +206,9 @@ class Walker(ValueWalker):
                 )
                 continue
             seen.add(branch.name.text)
-            variable = self._bind(branch, branch.name, "let", branch.body, branch.declared)
+            # `let` in a branch stands in a nested construct; without it the branch names what it makes.
+            arm = Arm(node, position, self.arm) if branch.declared else None
+            variable = self._bind(branch, branch.name, "let", branch.body, branch.declared, arm)
             variable.forced |= as_value or self.in_step
 
     def _shared_variables(
@@ -220,7 +224,7 @@ class Walker(ValueWalker):
             for variable, place in self.writes[write:writes]:
                 if variable.bit & before and variable.owner is None:
                     touched.setdefault(variable, []).append((position, place.span, True))
-            for item in self.reads[read:reads]:
+            for item in self.seen[read:reads]:
                 if item.variable is not None and item.variable.bit & before:
                     touched.setdefault(item.variable, []).append((position, item.node.span, False))
             if position in named:
@@ -277,6 +281,7 @@ class Walker(ValueWalker):
             return
         target = Shape()
         self.target_uses[node] = target
+        self.handed_on.append((target, use, None))
         self.direct(node.value, target)
         self._bind(node, node.targets[0], kind, node.value, True)
 
@@ -310,7 +315,7 @@ class Walker(ValueWalker):
     def _output_name(self, node: nodes.Output, name: nodes.Name) -> None:
         places = self.scope.outputs.setdefault(name.text, [])
         for arm, span in places:
-            if arm.excludes(self.arm):
+            if arm.left or arm.excludes(self.arm):
                 continue
             same = arm is self.arm
             self.report(
@@ -358,48 +363,55 @@ class Walker(ValueWalker):
         self._join(ends)
 
     def _repeat(self, node: nodes.Repeat, use: Use) -> None:
-        self.value(node.count, NUMBER)
-        at_least_once = isinstance(node.count, nodes.Number) and node.count.text.strip("0.") != ""
-        with self._deep(node), self._rounds(node, at_least_once), self._owned(node, (node.index, "index")):
-            self._suite(node.body, NOTHING, node)
+        with self._deep(node):
+            self.value(node.count, NUMBER)
+            with self._rounds(node, _is_positive(node.count)), self._owned(node, (node.index, "index")):
+                self._suite(node.body, NOTHING, node)
 
     def _loop(self, node: nodes.Loop, use: Use) -> None:
-        if node.max is not None:
-            self.value(node.max, NUMBER)
         forever = node.kind is None and node.max is None
-        with self._deep(node), self._rounds(node, node.kind == "until" or forever) as loop:
-            with self._owned(node, (node.index, "index")):
-                if node.kind == "while" and node.condition is not None:
-                    self.condition(node.condition, "while")
-                    loop.breaks.append((self.certain, self.possible))
-                self._suite(node.body, NOTHING, node)
-                if node.kind == "until" and node.condition is not None:
-                    self._join([(self.certain, self.possible), *loop.continues])
-                    self.condition(node.condition, "until")
-            if forever:
-                # Without a condition or a bound only `break` leaves.
-                self._go(UNREACHABLE)
-                loop.continues.clear()
+        once = forever or (node.kind == "until" and (node.max is None or _is_positive(node.max)))
+        with self._deep(node):
+            if node.max is not None:
+                self.value(node.max, NUMBER)
+            with self._rounds(node, once) as loop:
+                with self._owned(node, (node.index, "index")):
+                    self._loop_body(node, loop)
+                if forever:
+                    # Without a condition or a bound only `break` leaves.
+                    self._go(UNREACHABLE)
+                    loop.continues.clear()
         if loop.continues and node.kind == "until":
             self.analysis.continued.add(node)
 
+    def _loop_body(self, node: nodes.Loop, loop: Loop) -> None:
+        if node.kind == "while" and node.condition is not None:
+            self.condition(node.condition, "while")
+            loop.breaks.append((self.certain, self.possible))
+        self._suite(node.body, NOTHING, node)
+        if node.kind == "until" and node.condition is not None:
+            self._join([(self.certain, self.possible), *loop.continues])
+            self.condition(node.condition, "until")
+
     def _for(self, node: nodes.For, use: Use) -> None:
         items = Shape()
-        self.value(node.items, Shape(list=True, item=items))
         if node.index is not None:
             self._twice(node.index, (node.item,), "loop variable")
         if node.concurrent:
+            self.value(node.items, Shape(list=True, item=items))
             self._concurrent_for(node, items)
             return
-        owned = self._owned(node, (node.item, "item"), (node.index, "index"), value=node.items)
-        with self._deep(node), self._rounds(node, False), owned:
-            self.item_uses.append((items, self.environment[node.item.text]))
-            self._suite(node.body, NOTHING, node)
+        with self._deep(node):
+            self.value(node.items, Shape(list=True, item=items))
+            owned = self._owned(node, (node.item, "item"), (node.index, "index"), value=node.items)
+            with self._rounds(node, False), owned:
+                self.item_uses.append((items, self.environment[node.item.text]))
+                self._suite(node.body, NOTHING, node)
 
     def _concurrent_for(self, node: nodes.For, items: Shape) -> None:
         shared = self._shared(node.body)
         plan = self.analysis.concurrent[node] = split_rounds(node, shared, self.analysis.blocks)
-        statements = node.body.statements
+        free, rest = node.body.statements[: plan.prefix], node.body.statements[plan.prefix :]
         loop = Loop(node, self.unit, self.loop)
         before = self.certain, self.possible
         self.loop = loop
@@ -412,15 +424,20 @@ class Walker(ValueWalker):
                     if name is not None:
                         self.environment[name.text].writes[-1].unit = self.unit
                 started = len(self.writes)
-                self._statements(statements[: plan.prefix] if plan.split else statements, NOTHING)
-                inner = [variable for variable, _ in self.writes[started:]]
+                self._statements(free, NOTHING)
+                bound = list(dict.fromkeys(variable for variable, _ in self.writes[started:]))
+                # What not every round binds can't be returned from it: then each round waits for its turn.
+                needed = read_names(rest)
+                bound = [variable for variable in bound if variable.owner is None and variable.name in needed]
+                plan.split = plan.split and all(self.certain & variable.bit for variable in bound)
+                if not plan.split:
+                    self._statements(rest, NOTHING)
             if plan.split:
-                reads, holes = len(self.reads), len(self.holes)
-                self._statements(statements[plan.prefix :], NOTHING)
-                later = self.reads[reads:] + [read for hole in self.holes[holes:] for read in hole[2]]
-                used = {read.variable for read in later}
+                seen = len(self.seen)
+                self._statements(rest, NOTHING)
+                used = {read.variable for read in self.seen[seen:]}
                 own = [self.environment[name.text] for name in (node.item, node.index) if name is not None]
-                plan.carried = [variable for variable in dict.fromkeys(own + inner) if variable in used]
+                plan.carried = [variable for variable in own + bound if variable in used]
             self.arm = outer_arm
         self.loop = loop.parent
         self._join(((self.certain, self.possible), before))
@@ -433,7 +450,8 @@ class Walker(ValueWalker):
         for name in assigned | declared:
             variable = self.environment.get(name) or self.scope.names.get(name)
             if variable is None:
-                outside = name in assigned and self.scope.block is not None and name in self.analysis.root.names
+                # A caller's or the root's.
+                outside = name in assigned and self.scope.block is not None
             elif variable.owner is not None:
                 outside = variable.owner.span.start < body.span.start and not isinstance(variable.owner, nodes.Stage)
             else:
@@ -544,6 +562,11 @@ def _either(one: nodes.Node, other: nodes.Suite | nodes.Discretion) -> nodes.Sui
     """Two places that a value may come from, as one node."""
     statements = other.statements if isinstance(other, nodes.Suite) else (other,)
     return nodes.Suite(one.span, (one, *statements))  # type: ignore[arg-type]
+
+
+def _is_positive(node: nodes.Expression) -> bool:
+    """Whether a count is plainly at least one."""
+    return isinstance(node, nodes.Number) and node.text.strip("0.") != ""
 
 
 def _join_policy(modifiers: tuple[nodes.Modifier, ...]) -> tuple[str, bool]:

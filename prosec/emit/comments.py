@@ -84,6 +84,11 @@ class Comments:
         return line > 1 and not self.source.line_text(line - 1).strip()
 
     def _spaced(self, comments: list[nodes.Comment], following: int) -> list[str]:
+        # A lone `#` at either end of a group says nothing.
+        while comments and not comments[0].text.strip("# \t"):
+            comments = comments[1:]
+        while comments and not comments[-1].text.strip("# \t"):
+            comments = comments[:-1]
         lines: list[str] = []
         previous = 0
         for comment in comments:

@@ -300,13 +300,17 @@ class Expressions:
         """A string literal, or an f-string where braces interpolate."""
         multiline = isinstance(node, nodes.Text) and node.triple
         parts: list[str | nodes.Hole] = []
+        literal: list[str] = []
         for part in node.parts:
-            if isinstance(part, nodes.Hole) and part not in self.analysis.interpolated:
-                part = part.text
-            if isinstance(part, str) and parts and isinstance(parts[-1], str):
-                parts[-1] += part
+            if isinstance(part, str):
+                literal.append(part)
+            elif part not in self.analysis.interpolated:
+                literal.append(part.text)
             else:
-                parts.append(part)
+                parts += ["".join(literal), part] if literal else [part]
+                literal = []
+        if literal:
+            parts.append("".join(literal))
         if all(isinstance(part, str) for part in parts):
             plain = "".join(part for part in parts if isinstance(part, str))
             return py.string(plain, multiline=multiline and self.quote is None, quote=self.quote)
@@ -420,7 +424,7 @@ class Expressions:
         typed: list[tuple[str, cst.BaseExpression]] = []
         for name, of_field in shape.fields.items():
             kind = self.shape(of_field)
-            if kind is None or not name.isidentifier() or keyword.iskeyword(name) or name == "only":
+            if kind is None or not name.isidentifier() or keyword.iskeyword(name) or name == "only" or name.startswith("__"):
                 names.append(py.string(name))
             else:
                 typed.append((name, kind))

@@ -55,10 +55,11 @@ def _line(text: str) -> str:
     return "\\x23" + text[1:] if text.startswith("# ///") else text
 
 
-def _lines(text: str) -> str:
-    """The inside of a triple-quoted string, with BREAK for its line breaks."""
-    last = '\\"' if text.endswith('"') else ""
-    escaped = text.removesuffix('"').replace("\\", "\\\\").replace('"""', '\\"\\"\\"') + last
+def _lines(text: str, *, ends: bool = True) -> str:
+    """The inside of a triple-quoted string, with BREAK for its line breaks; `ends`: the closing quotes follow."""
+    last = '\\"' if ends and text.endswith('"') else ""
+    kept = text.removesuffix('"') if last else text
+    escaped = kept.replace("\\", "\\\\").replace('"""', '\\"\\"\\"') + last
     return BREAK.join(_line(_printable(line)) for line in escaped.split("\n"))
 
 
@@ -94,7 +95,8 @@ def formatted(
     for part in parts:
         if isinstance(part, str):
             doubled = part.replace("{", "{{").replace("}", "}}")
-            pieces.append(cst.FormattedStringText(_lines(doubled) if many else _body(doubled, quote)))
+            last = part is parts[-1]
+            pieces.append(cst.FormattedStringText(_lines(doubled, ends=last) if many else _body(doubled, quote)))
         else:
             pieces.append(cst.FormattedStringExpression(part))
     if many:

@@ -42,6 +42,7 @@ class Module:
     def text(self, file: str, version: str, runtime: str) -> str:
         """The script, formatted, with its footer."""
         import black
+        from black.mode import TargetVersion
 
         definitions = [
             {"text": self._definition(item), "is_function": isinstance(item, nodes.Block)}
@@ -72,7 +73,9 @@ class Module:
         )
         lines = py.marks(marked)
         plain = py.unmarked(marked).replace(py.BREAK, "\n") + "\n"
-        formatted = black.format_str(plain, mode=black.Mode())
+        # What is emitted is Python 3.11; black need not try other grammars.
+        mode = black.Mode(target_versions={TargetVersion.PY311})
+        formatted = black.format_str(plain, mode=mode)
         return self._with_footer(formatted, lines)
 
     # --- definitions --------------------------------------------------------------------------------------------

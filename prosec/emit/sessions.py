@@ -140,7 +140,11 @@ def _retry(emit: Expressions, properties: dict[str, nodes.Expression | nodes.Per
 def _context(emit: Expressions, value: nodes.Expression | nodes.Permissions) -> cst.BaseExpression:
     """`context:` as a dict under the program's own names; a repeated label becomes `file_2`."""
     entries: list[tuple[str, cst.BaseExpression]] = []
-    written = {_label(item) for item in value.items} if isinstance(value, nodes.ListLiteral) else set()
+    written: set[str] = set()
+    if isinstance(value, nodes.ListLiteral):
+        written = {_label(item) for item in value.items}
+    elif isinstance(value, nodes.ObjectLiteral):
+        written = {entry.key for entry in value.entries}
     seen: set[str] = set()
 
     def add(label: str, item: nodes.Expression) -> None:

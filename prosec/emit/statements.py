@@ -271,11 +271,14 @@ class Statements(Steps):
             self.handling.pop()
             if variable is not None and self._error_is_used(variable):
                 error = name
-            handles = any(line and not line.startswith("#") for line in handler.split("\n")) and handler != "raise"
+            code = [line for line in handler.split("\n") if line and not line.startswith("#")]
+            handles = code != ["raise"]
         body = self.suite(node.body.statements, node.body, target)
         final = self.suite(node.final.statements, node.final) if node.final is not None else ""
+        if not handles and handler:
+            # A catch that only throws again catches nothing; what is said there stays.
+            body = "\n".join([body, *(line for line in handler.split("\n") if line.startswith("#"))])
         if not handles and not final:
-            # A catch that only throws again catches nothing.
             return body
         if handles:
             self.used.add("ProseError")
@@ -298,6 +301,9 @@ class Statements(Steps):
             return self.templates.render("throw", error="")
         if out.kind is not Kind.ERROR:
             out = Out(self.run_call("error", node, [out.node]), Kind.ERROR)
+        elif not self.handling:
+            # In a function of its own, inside a handler, a bare `raise` would not do; `from None` says it is meant.
+            return self.templates.render("throw", error=f"{py.code(out.node)} from None")
         return self.templates.render("throw", error=py.code(out.node))
 
     def _return(self, node: nodes.Return, target: Target | None) -> str:

@@ -272,7 +272,7 @@ def _needs_branch_calls(node: nodes.Parallel) -> bool:
         return True
     return any(
         branch.name is not None
-        and (not branch.name.text.isidentifier() or branch.name.text in _TAKEN_KEYWORDS or keyword.iskeyword(branch.name.text))
+        and (not branch.name.text.isidentifier() or branch.name.text in _TAKEN_KEYWORDS or branch.name.text.startswith("__") or keyword.iskeyword(branch.name.text))
         for branch in node.branches
     )
 

@@ -76,7 +76,7 @@ class Suites(Expressions):
         lines.extend(self.comments.lines_at_end(owner))
         if target is not None and not emitted:
             lines.append(self.bind(target, Out(py.name("None"), Kind.LITERAL)))
-        if not any(line and not line.startswith("#") for line in lines):
+        if all(not line.strip() or line.lstrip().startswith("#") for text in lines for line in text.split("\n")):
             lines.append("pass")
         self.margin -= STEP
         return "\n".join(lines)
@@ -101,20 +101,26 @@ class Suites(Expressions):
     def statement(self, node: nodes.Node, target: Target | None) -> str:
         """One statement as Python code; `target` takes its value."""
         if node in self.analysis.lifted:
-            return self._lifted(node)
+            return self._lifted(node, target)
         emit = self.statements.get(type(node))
         if emit is not None:
             return emit(node, target)
         return self.store(node, target)
 
-    def _lifted(self, node: nodes.Node) -> str:
+    def _lifted(self, node: nodes.Node, target: Target | None) -> str:
         """A construct too deep for Python to nest, as a function of its own that is called at once."""
         unit = self.analysis.units[node]
         name = self.names.function(unit, f"inner_{type(node).__name__.lower()}")
+        inside = None if target is None else RETURN
         with Inside(self, unit):
-            body = self.statements[type(node)](node, None)
-        self.before.append(self._function(unit, name, [], "None", body))
-        return f"await {name}()"
+            self.margin += STEP
+            body = self.statements[type(node)](node, inside)
+            self.margin -= STEP
+        self.before.append(self._function(unit, name, [], "Value" if inside else "None", body))
+        if target is None:
+            return f"await {name}()"
+        self.used.add("Value")
+        return self.bind(target, Out(cst.Await(py.call(py.name(name))), Kind.VALUE, 8))
 
     # --- values into targets ------------------------------------------------------------------------------------
 

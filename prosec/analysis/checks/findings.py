@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from itertools import islice
 
 from prosec.diagnostics import Diagnostic, Edit, Fix, Related
 from prosec.source import Source, Span
@@ -43,20 +42,6 @@ class Findings:
 def replacement(span: Span, text: str, *, safe: bool = False) -> Fix:
     """The fix that puts `text` in the place of `span`."""
     return Fix(f"write {text}", (Edit(span, text),), safe)
-
-
-def closest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that `word` most likely stands for, if one is near."""
-    # Imported when a program has such a mistake: the module is not needed for the others.
-    from difflib import get_close_matches
-
-    # Among hundreds of names the comparison would take longer than the rest of the check.
-    candidates = list(islice(known, 200))
-    folded = word.lower().replace("_", "-")
-    if folded in candidates:
-        return folded
-    found = get_close_matches(folded, candidates, n=1, cutoff=0.6)
-    return found[0] if found else None
 
 
 def listed(words: Iterable[str]) -> str:

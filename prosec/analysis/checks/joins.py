@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from prosec.analysis.checks.findings import (
-    closest,
     listed,
     positive_integer,
     replacement,
     word_of,
 )
 from prosec.analysis.checks.walk import Checks, Place, Rule, rule
+from prosec.analysis.spelling import closest
 from prosec.diagnostics import Related
 from prosec.source import Span
 from prosec.syntax import nodes

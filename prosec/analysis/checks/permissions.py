@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from prosec.analysis.checks.findings import closest, listed, replacement
+from prosec.analysis.checks.findings import listed, replacement
 from prosec.analysis.checks.walk import Checks, Place, Rule, rule
+from prosec.analysis.spelling import closest
 from prosec.diagnostics import Related
 from prosec.syntax import nodes
 

@@ -10,10 +10,19 @@ from prosec.syntax import nodes
 
 
 class ValueChecks(Checks):
-    """W019, and E009 for two entries of one object with the same key."""
+    """W019, and E009 for two entries of one object with the same key; the labels of a `context:` may meet."""
 
     def rules(self) -> Iterable[Rule]:
-        return (rule(nodes.Throw, self.throw), rule(nodes.ObjectLiteral, self.entries))
+        self.labels: set[nodes.Node] = set()
+        return (
+            rule(nodes.Throw, self.throw),
+            rule(nodes.Property, self.property),
+            rule(nodes.ObjectLiteral, self.entries),
+        )
+
+    def property(self, prop: nodes.Property, place: Place) -> None:
+        if prop.name.text == "context":
+            self.labels.add(prop.value)
 
     def throw(self, throw: nodes.Throw, place: Place) -> None:
         if isinstance(throw.value, nodes.Text) and not throw.value.plain.strip():
@@ -25,6 +34,8 @@ class ValueChecks(Checks):
             )
 
     def entries(self, value: nodes.ObjectLiteral, place: Place) -> None:
+        if value in self.labels:
+            return
         first: dict[str, nodes.Entry] = {}
         for entry in value.entries:
             known = first.setdefault(entry.key, entry)
