@@ -342,9 +342,10 @@ class DecisionStep(Step[T]):
         execution, strand = self.execution, strand_here.get()
         about: tuple[Entry, ...] = ()
         so_far: tuple[Entry, ...] | None = None
-        if isinstance(self.about, SoFar):
+        if isinstance(self.about, SoFar) or not self.about:
+            # Names of which none has a value yet are no names: what has happened so far is all there is to go by.
             so_far = execution.told(strand)
-        elif self.about is not None:
+        else:
             about = tuple([execution.entry(self.frame, n, Value(v)) for n, v in self.about.items()])
         parts: dict[str, JSON] = {
             "prompt": self.text,

@@ -265,7 +265,6 @@ class Execution:
         path = self.store.bind(binding, rounds, late=late)
         if self._state is not None:
             self._state.bound(binding.name, binding.kind, path, binding.execution_id)
-        self.store.changed()
         return path
 
     def write_anonymous(self, frame: Frame, name: str, value: Value, line: int | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Iterator
@@ -11,8 +12,11 @@ from pathlib import Path
 import pytest
 from prose_runtime import Program, ProseError, Run, Value
 from prose_runtime import journal as journal_module
+from prose_runtime.clock import SystemClock
 from prose_runtime.events import Event, RunEnded, StepFinished, StepStarted
+from prose_runtime.state.bindings import Binding
 from prose_runtime.state.files import write_together
+from prose_runtime.state.filesystem import FilesystemStore
 from scripted import Scripted, failing, play, played
 
 
@@ -116,7 +120,7 @@ def test_nothing_is_shown_as_done_before(tmp_path: Path, disk: Disk) -> None:
 def test_no_file_speaks_of_what_is_not_on_the_disk(
     tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("prose_runtime.state.filesystem.GATHER", 0.0)
+    monkeypatch.setattr("prose_runtime.state.filesystem.QUIET", 0.0)
     checked: list[str] = []
     real = os.open
 
@@ -178,3 +182,42 @@ def test_files_are_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
     assert not (tmp_path / "a.md").exists()
     assert (tmp_path / "1.md").read_bytes() == b"x"
     assert len(list(tmp_path.iterdir())) == 300
+
+
+def test_files_wait_for_a_quiet_moment_and_are_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rendered: list[str] = []
+
+    def render() -> str:
+        rendered.append("x")
+        return f"state {len(rendered)}"
+
+    async def quiet(store: FilesystemStore) -> None:
+        for _ in range(20):
+            await asyncio.sleep(0)
+            if store._writing is not None:
+                await asyncio.wait([store._writing])
+
+    async def run() -> None:
+        store = FilesystemStore(tmp_path, SystemClock(), "", render)
+        assert store.directory is not None
+        store.bind(Binding("a", "let", Value("one")), ())
+        store.bind(Binding("a", "let", Value("two")), ())
+        store.bind(Binding("late", "let", Value("three")), (), late=True)
+        await quiet(store)
+        assert len(rendered) == 1
+        assert sorted(path.name for path in (store.directory / "bindings").iterdir()) == ["a.md", "late.md"]
+        assert (store.directory / "bindings" / "a.md").read_text().endswith("two")
+        await quiet(store)
+        assert len(rendered) == 1
+        # News that never end are written all the same.
+        monkeypatch.setattr("prose_runtime.state.filesystem.QUIET", 3600.0)
+        monkeypatch.setattr("prose_runtime.state.filesystem.LATEST", 0.0)
+        store.bind(Binding("a", "let", Value("four")), ())
+        store._due()
+        await quiet(store)
+        assert (store.directory / "bindings" / "a.md").read_text().endswith("four")
+        await store.close()
+        assert (store.directory / "state.md").read_text() == "state 3"
+
+    monkeypatch.setattr("prose_runtime.state.filesystem.QUIET", 0.0)
+    asyncio.run(run())

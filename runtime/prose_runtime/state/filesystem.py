@@ -19,11 +19,11 @@ from ..values import Value
 from .bindings import Binding, body, file_name, rendered
 from .files import write_together, write_whole
 
-STATE_EVERY = 0.5
-"""Seconds between two rewrites of state.md."""
+QUIET = 0.1
+"""Seconds without news after which files are written: while steps follow each other they would make the journal wait."""
 
-GATHER = 0.2
-"""Seconds that a file waits for others to be written with it: one fsync of the folder for all, and less to wait for."""
+LATEST = 2.0
+"""Seconds after which files are written in any case."""
 
 
 class FilesystemStore:
@@ -45,8 +45,9 @@ class FilesystemStore:
         self._late: dict[str, Callable[[], bytes]] = {}
         self._attached: set[str] = set()
         self._writing: asyncio.Future[None] | None = None
-        self._gathering: asyncio.TimerHandle | None = None
-        self._state_timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._news = 0.0
+        self._oldest_news = 0.0
         self._failed: StoreFailed | None = None
         try:
             (self._home / "bindings").mkdir(parents=True, mode=0o700)
@@ -88,14 +89,16 @@ class FilesystemStore:
             self._late[file] = lambda: rendered(binding)
         else:
             self._late.pop(file, None)
-            self._want(file, lambda: rendered(binding))
+            self._wanted[file] = lambda: rendered(binding)
+        self.changed()
         return f"{self._told}/{file}"
 
     def attach(self, name: str, value: Value) -> str:
         file = f"attachments/{name}-{digest_of(value)[:8]}.md"
         if file not in self._attached:
             self._attached.add(file)
-            self._want(file, lambda: body(value).encode("utf-8", "replace"))
+            self._wanted[file] = lambda: body(value).encode("utf-8", "replace")
+            self.changed()
         return f"{self._told}/{file}"
 
     async def settle(self) -> None:
@@ -107,14 +110,16 @@ class FilesystemStore:
             raise self._failed
 
     def changed(self) -> None:
-        if self._state_timer is None and not self._failed:
-            loop = asyncio.get_running_loop()
-            self._state_timer = loop.call_later(STATE_EVERY, self._write_state)
+        loop = asyncio.get_running_loop()
+        self._news = loop.time()
+        if self._timer is None and not self._failed:
+            self._oldest_news = self._news
+            self._timer = loop.call_later(QUIET, self._due)
 
     async def close(self) -> None:
-        if self._state_timer:
-            self._state_timer.cancel()
-        self._write_state()
+        if self._timer:
+            self._timer.cancel()
+        self._want_state()
         try:
             await self.durable()
             await self.settle()
@@ -122,29 +127,30 @@ class FilesystemStore:
             if self._writing:
                 await asyncio.wait([self._writing])
         finally:
+            if self._timer:
+                self._timer.cancel()
             self._journal.close()
 
-    def _write_state(self) -> None:
-        self._state_timer = None
+    def _due(self) -> None:
+        """Write what there is once nothing more comes; wait on where something just did, or is being written."""
+        self._timer = None
+        if self._failed:
+            return
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        if self._writing is not None or (now - self._news < QUIET * 0.9 and now - self._oldest_news < LATEST):
+            self._timer = loop.call_later(QUIET, self._due)
+            return
+        self._want_state()
+        self._start_writing()
+
+    def _want_state(self) -> None:
         late, self._late = self._late, {}
-        for file, make in late.items():
-            self._want(file, make)
+        self._wanted.update(late)
         text = self._render()
-        self._want("state.md", lambda: text.encode("utf-8", "replace"))
-
-    def _want(self, file: str, make: Callable[[], bytes]) -> None:
-        self._wanted[file] = make
-        if self._gathering is None and self._writing is None:
-            self._gather()
-
-    def _gather(self) -> None:
-        if self._gathering is None and not self._failed:
-            self._gathering = asyncio.get_running_loop().call_later(GATHER, self._start_writing)
+        self._wanted["state.md"] = lambda: text.encode("utf-8", "replace")
 
     def _start_writing(self) -> None:
-        if self._gathering is not None:
-            self._gathering.cancel()
-            self._gathering = None
         if self._writing is None and self._wanted and not self._failed:
             batch, self._wanted = self._wanted, {}
             # No file may say that something is done which a power cut could still undo.
@@ -160,8 +166,6 @@ class FilesystemStore:
             reason = getattr(problem, "strerror", None) or f"{type(problem).__name__}: {problem}"
             where = getattr(problem, "filename", None) or self._home
             self._fail(StoreFailed(f"can't write {where}: {reason}; what was recorded before is kept"))
-        if self._wanted:
-            self._gather()
 
     def _write(self, batch: Mapping[str, Callable[[], bytes]]) -> None:
         """Write files whole, folder by folder; in a thread."""
@@ -170,7 +174,8 @@ class FilesystemStore:
         for file, make in batch.items():
             folder, _, name = file.rpartition("/")
             folders.setdefault(folder, []).append((name, make()))
-        for folder, files in folders.items():
+        # state.md comes last: the files that it names are there.
+        for folder, files in sorted(folders.items(), reverse=True):
             place = self._home / folder
             place.mkdir(mode=0o700, exist_ok=True)
             write_together(place, files)
