@@ -211,6 +211,7 @@ class ConcurrentWalker(ValueWalker):
 def _either(one: nodes.Node, other: nodes.Suite | nodes.Discretion) -> nodes.Suite:
     """Two places that a value may come from, as one node."""
     statements = other.statements if isinstance(other, nodes.Suite) else (other,)
+    # Only looked through, never walked: anything may stand in it.
     return nodes.Suite(one.span, (one, *statements))  # type: ignore[arg-type]
 
 
