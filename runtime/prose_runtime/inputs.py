@@ -39,7 +39,7 @@ def input_step(run: Run, name: str, text: str | None, line: int | None) -> Step[
                 execution.tell(WaitingFor(name, text))
                 what = f": {text}" if text else ""
                 strand.stop = Waiting(
-                    f"waiting for input '{name}'{what}\n{RESUME}: {resume_command(run)} {option(name)} VALUE",
+                    f"input '{name}' is needed to go on{what}\n{RESUME}: {resume_command(run)} {option(name)} VALUE",
                     line=line,
                 )
                 raise strand.stop

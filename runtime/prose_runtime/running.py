@@ -136,11 +136,11 @@ class _Life:
     def _interrupt(self, number: int) -> None:
         execution = self.execution
         if isinstance(execution.stopping, Interrupted) or number == signal.SIGTERM:
-            execution.stopped_by(Interrupted("interrupted; what was done is kept"))
+            execution.stopped_by(Interrupted("what was done is kept"))
             if self.main is not None:
                 self.main.cancel()
         else:
-            execution.stopped_by(Interrupted("interrupted; what was done is kept"))
+            execution.stopped_by(Interrupted("what was done is kept"))
             execution.warn("finishing what runs, starting nothing more; Ctrl-C again stops at once")
 
     def _store_failed(self, failed: StoreFailed) -> None:
