@@ -43,10 +43,6 @@ import pytest
 from semantics.playing import Call, Played, play
 
 CASES = sorted((Path(__file__).parent / "cases" / "run").glob("*.case"))
-OPEN: dict[str, str] = {
-    "scope-an-assigned-name-that-a-block-left-is-still-left": "assigning makes it the frame's own",
-}
-"""Cases that show a fault which is known and not fixed yet, and what it is."""
 SECTION = re.compile(r"^# (run|answers|output)\n", re.MULTILINE)
 
 
@@ -206,9 +202,7 @@ def same(found: Any, wanted: Any) -> bool:
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
-def test_case(path: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    if path.stem in OPEN:
-        request.applymarker(pytest.mark.xfail(reason=OPEN[path.stem], strict=False))
+def test_case(path: Path, tmp_path: Path) -> None:
     case = Case.read(path)
     ran = play(case.program, tmp_path, case.answers, **case.run)
     wrong = []
