@@ -118,6 +118,9 @@ async def called(
     execution.store.record(
         {"r": "result", "id": identity, "kind": seen.kind, **record(answer), "usage": _usage(answer.usage)}
     )
+    if slots.idle:
+        # Nothing else runs: whatever comes next, its call waits for this.
+        execution.store.hasten()
     return answer, seconds
 
 

@@ -121,6 +121,7 @@ class Execution:
         self.store.record(
             {"r": "begin", "id": identity, "kind": "frame", "block": block, "execution_id": self._frames},
             paid=False,
+            told=True,
         )
         return self._frames
 

@@ -8,7 +8,7 @@ provider; the session side knows no frames, journal or files.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from .providers.protocol import Hints, Usage
@@ -105,8 +105,26 @@ class Task:
     reports: Reports = field(default_factory=Reports)
 
     def named(self, name: str | None, hints: Hints, reports: Reports) -> Task:
-        """This task once it starts: under its name, with whoever is told how it goes."""
-        return replace(self, name=name, hints=hints, reports=reports)
+        """This task once it starts: under its name, with whoever is told how it goes. Spelled out, as in Hints."""
+        return Task(
+            self.kind,
+            self.prompt,
+            self.title,
+            self.agent,
+            self.system,
+            self.model,
+            self.context,
+            self.so_far,
+            self.place,
+            self.shape,
+            name,
+            self.retry,
+            self.attempts_before,
+            self.permissions,
+            self.skills,
+            hints,
+            reports,
+        )
 
 
 @dataclass(frozen=True, slots=True)

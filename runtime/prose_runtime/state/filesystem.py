@@ -63,8 +63,11 @@ class FilesystemStore:
                 "choose another place with --prose-dir"
             ) from None
 
-    def record(self, record: Mapping[str, JSON], *, paid: bool = True) -> None:
-        self._journal.add(record, paid=paid)
+    def record(self, record: Mapping[str, JSON], *, paid: bool = True, told: bool = False) -> None:
+        self._journal.add(record, paid=paid, told=told)
+
+    def hasten(self) -> None:
+        self._journal.hasten()
 
     async def durable(self, alone: bool = False) -> None:
         await self._journal.durable(alone)

@@ -30,11 +30,15 @@ class Store(Protocol):
     def durable_to(self) -> int:
         """How many of them are."""
 
-    def record(self, record: Mapping[str, JSON], *, paid: bool = True) -> None:
+    def record(self, record: Mapping[str, JSON], *, paid: bool = True, told: bool = False) -> None:
         """Append to the journal. Written before the event loop goes on to the next round, not yet durable.
 
-        What nothing was `paid` for (a number that was taken) is written with the next record.
+        What nothing was `paid` for (a number that was taken) is written with the next record, and in any case before
+        the next call (`durable`) if sessions are `told` it.
         """
+
+    def hasten(self) -> None:
+        """Begin to make durable what was recorded, without waiting: the next call will need it."""
 
     def when_durable(self, then: Callable[[], None]) -> None:
         """Call `then` once every record so far is durable, within a moment; or when the store has failed."""
