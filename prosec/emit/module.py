@@ -186,8 +186,6 @@ class Module:
         statements = [f"{first}-{last}:{kind}" for first, last, kind in _listed(self.program, self.source)]
         head, _, _ = formatted.rpartition("program.source(")
         text = self.source.text
-        if getattr(self.source, "bom", False):
-            text = "\ufeff" + text
         # Built in black's own form: an argument a line, and long strings in pieces that a diff can show.
         footer = (
             "program.source(\n    "

@@ -9,15 +9,13 @@ from dataclasses import dataclass, field
 from ..decisions import decided, question_request
 from ..errors import DecisionError, SessionError, ShapeError
 from ..models import Models
-from ..providers.protocol import Provider, Request, Usage
+from ..providers.protocol import Provider, Request
 from ..shaping import Shape, refused
 from ..tasks import Answer, Decision, Question, Repair, Task
 from ..values import Value
 from .framing import frame, whole
 from .prompts import session_prompt
 from .structured import example_schema, json_in_words, schema_of, value_of
-
-_NO_USAGE = Usage()
 
 
 @dataclass(slots=True)
