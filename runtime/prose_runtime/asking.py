@@ -17,11 +17,15 @@ from .events import (
     StepStarted,
     StepTokens,
 )
-from .execution import BindKind, Execution, as_record
+from .execution import BindKind, Execution
 from .frames import Frame, Strand, strand_here
 from .identity import chained, labelled
+from .past import Record
 from .providers.protocol import JSON, Hints, Kind, Usage
+from .racing import Unrecorded
+from .records import as_record, sent_of, value_of_record
 from .shaping import Shape, refused
+from .state.bindings import error_from
 from .steps import SoFar, Step
 from .tasks import Answer, Decision, Entry, Question, QuestionKind, Repair, Reports, Task, TaskKind
 from .values import Liftable, Value
@@ -51,6 +55,8 @@ class Asked(Generic[T]):
 
     identity: str
     asked: T
+    bare: str | None = None
+    """The identity without the world, where that is another."""
 
 
 def label_of(name: str | None, title: str | None, prompt: str) -> str:
@@ -61,16 +67,66 @@ def label_of(name: str | None, title: str | None, prompt: str) -> str:
     return first if len(first) <= _LABEL else first[: _LABEL - 3] + "..."
 
 
-async def called(
+async def performed(
     execution: Execution,
     strand: Strand,
-    identity: str,
+    asked: Asked[Any],
     seen: StepSeen,
     call: Callable[[Reports], Coroutine[Any, Any, A]],
+    sent: Callable[[], Mapping[str, JSON]],
+    record: Callable[[A], Mapping[str, JSON]],
+    read: Callable[[Record], A],
+) -> tuple[A, StepSeen, float]:
+    """What a step gives: taken from the journal without suspending, else by one call, of which is recorded what came.
+
+    `sent` is what the journal keeps of the question; `record` and `read` lead from an answer to its record and back.
+    Also returns the step as observers know it, and the seconds that it took.
+    """
+    taken = execution.taken(strand, asked.identity, asked.bare)
+    if taken is not None:
+        seen = replace(seen, recorded=True)
+        if execution.observed:
+            execution.tell(StepStarted(seen))
+        return read(taken), seen, 0.0
+    failure = execution.past.failure(asked.identity)
+    if failure is not None:
+        seen = replace(seen, recorded=True)
+        raise _again(execution, strand, asked.identity, seen, failure)
+    if strand.rerun is not None:
+        raise Unrecorded
+    await execution.quiet(strand)
+    answer, seconds = await _called(execution, strand, asked, seen, call, sent, record)
+    return answer, seen, seconds
+
+
+def _again(
+    execution: Execution, strand: Strand, identity: str, seen: StepSeen, failure: Record
+) -> ProseError:
+    """The error of a step that failed in an earlier life, where the program handled it."""
+    error = error_from({**failure["error"], "line": seen.line})
+    error.origin = identity
+    strand.failures = (*strand.failures, identity)
+    if execution.observed:
+        execution.tell(StepStarted(seen))
+        execution.tell(StepFailed(seen, error.message, 0.0))
+    return error
+
+
+async def _called(
+    execution: Execution,
+    strand: Strand,
+    asked: Asked[Any],
+    seen: StepSeen,
+    call: Callable[[Reports], Coroutine[Any, Any, A]],
+    sent: Callable[[], Mapping[str, JSON]],
     record: Callable[[A], Mapping[str, JSON]],
 ) -> tuple[A, float]:
     """Make one call: wait until what it is told is durable, and for a slot; record what came of it."""
+    identity = asked.identity
     slots = execution.slots
+    execution.store.record(
+        {"r": "ask", "id": identity, "kind": seen.kind, "line": seen.line, **sent()}, paid=False
+    )
     await execution.store.durable(alone=slots.idle)
     await slots.take()
     held = True
@@ -105,7 +161,9 @@ async def called(
         strand.failures = (*strand.failures, identity)
         fields: dict[str, JSON] = {"message": execution.scrubbed(error.message), "kind": error.kind}
         execution.store.record({"r": "failed", "id": identity, "kind": seen.kind, "error": fields})
-        execution.tell(StepFailed(seen, execution.scrubbed(error.message), execution.clock.seconds() - started))
+        execution.tell(
+            StepFailed(seen, execution.scrubbed(error.message), execution.clock.seconds() - started)
+        )
         raise
     except asyncio.CancelledError:
         execution.tell(StepCancelled(seen))
@@ -116,7 +174,14 @@ async def called(
     seconds = execution.clock.seconds() - started
     execution.usage += answer.usage
     execution.store.record(
-        {"r": "result", "id": identity, "kind": seen.kind, **record(answer), "usage": _usage(answer.usage)}
+        {
+            "r": "result",
+            "id": identity,
+            "kind": seen.kind,
+            **({"bare": asked.bare} if asked.bare else {}),
+            **record(answer),
+            "usage": _usage(answer.usage),
+        }
     )
     if slots.idle:
         # Nothing else runs: whatever comes next, its call waits for this.
@@ -139,7 +204,6 @@ class SessionStep(Step[Value]):
         "kind",
         "model",
         "permissions",
-        "prepared",
         "prompt",
         "retry",
         "run",
@@ -181,17 +245,15 @@ class SessionStep(Step[Value]):
         self.retry = retry
         self.shape = shape
         self.target = target
-        self.prepared: Asked[Task] | None = None
-
-    def prepare(self) -> None:
-        self.prepared = self._ask()
 
     def binds_itself(self) -> bool:
         return True
 
     def as_branch(self, name: str) -> Callable[[], Coroutine[Any, Any, Value]]:
+        asked = self._ask()
+
         async def branch() -> Value:
-            return await self._perform(Target(name, "let"), bound=False)
+            return await self._perform(Target(name, "let"), bound=False, prepared=asked)
 
         return branch
 
@@ -234,6 +296,10 @@ class SessionStep(Step[Value]):
         if memory is not None and self.kind == "resume":
             parts["chain"] = strand.chains.get(memory, "")
         self._warn_of_what_is_not_honoured(permissions)
+        bare: str | None = None
+        if execution.settings.sessions.has_tools(permissions):
+            bare = execution.identify(strand, f"bare {self.kind}", parts)
+            parts["world"] = strand.world
         task = Task(
             self.kind,
             prompt,
@@ -251,7 +317,7 @@ class SessionStep(Step[Value]):
             permissions,
             self.skills,
         )
-        return Asked(execution.identify(strand, self.kind, parts), task)
+        return Asked(execution.identify(strand, self.kind, parts), task, bare)
 
     def _warn_of_what_is_not_honoured(self, permissions: Permissions | None) -> None:
         warn, agent = self.execution.warn, self.agent
@@ -262,10 +328,12 @@ class SessionStep(Step[Value]):
         if agent is not None and agent.persist is not None:
             warn("persist is not honoured yet: agents keep no memory between sessions")
 
-    async def _perform(self, target: Target | None = None, bound: bool = True) -> Value:
+    async def _perform(
+        self, target: Target | None = None, bound: bool = True, prepared: Asked[Task] | None = None
+    ) -> Value:
         execution, strand, frame = self.execution, strand_here.get(), self.frame
         execution.starting(strand)
-        prepared, self.prepared = self.prepared or self._ask(), None
+        prepared = prepared or self._ask()
         target = target or self.target
         name = target.name if target else None
         task = prepared.asked
@@ -273,19 +341,47 @@ class SessionStep(Step[Value]):
         agent = self.agent.name if self.agent else None
         execution.sessions += 1
         execution.steps += 1
-        seen = StepSeen(execution.steps, self.kind, label, self.line, agent, task.model, task.place, name)
+        seen = StepSeen(
+            execution.steps,
+            self.kind,
+            label,
+            self.line,
+            agent,
+            task.model,
+            task.place,
+            name,
+            strand.path,
+            prompt=task.prompt,
+        )
         file = name or execution.next_anonymous(prepared.identity)
         hints = Hints(name, self.line, self.title, agent=agent)
 
         async def call(reports: Reports) -> Answer:
-            return await execution.settings.sessions.answer(task.named(name, hints, reports))
+            attempts = execution.past.attempts(prepared.identity)
+            return await execution.settings.sessions.answer(
+                task.named(name, hints, reports, attempts)
+            )
+
+        def sent() -> Mapping[str, JSON]:
+            asked: dict[str, JSON] = {"label": label, **sent_of(execution, task)}
+            return asked
 
         def record(answer: Answer) -> Mapping[str, JSON]:
-            fields: dict[str, JSON] = {"name": file, "execution_id": frame.execution_id, "model": answer.model}
+            fields: dict[str, JSON] = {
+                "name": file,
+                "execution_id": frame.execution_id,
+                "model": answer.model,
+            }
+            if answer.changed_world:
+                fields["world"] = True
             return {**fields, **as_record(answer.value)}
 
-        answer, seconds = await called(execution, strand, prepared.identity, seen, call, record)
+        answer, seen, seconds = await performed(
+            execution, strand, prepared, seen, call, sent, record, _answer_of
+        )
         value = answer.value
+        if answer.changed_world:
+            strand.world = chained(strand.world, prepared.identity)
         if self.agent is not None:
             strand.latest = {**strand.latest, self.agent: value}
         if self.agent is not None and self.agent.persist is not None:
@@ -312,7 +408,17 @@ class SessionStep(Step[Value]):
 class DecisionStep(Step[T]):
     """One `**...**`: a question with a closed answer."""
 
-    __slots__ = ("about", "execution", "frame", "kind", "labels", "only_throws", "prepared", "round", "run", "text")
+    __slots__ = (
+        "about",
+        "execution",
+        "frame",
+        "kind",
+        "labels",
+        "only_throws",
+        "round",
+        "run",
+        "text",
+    )
 
     def __init__(
         self,
@@ -336,10 +442,10 @@ class DecisionStep(Step[T]):
         self.labels = labels
         self.round = round
         self.only_throws = only_throws
-        self.prepared: Asked[Question] | None = None
 
-    def prepare(self) -> None:
-        self.prepared = self._ask()
+    def as_branch(self, name: str) -> Callable[[], Coroutine[Any, Any, T]]:
+        asked = self._ask()
+        return lambda: self._perform(asked)
 
     def _ask(self) -> Asked[Question]:
         execution, strand = self.execution, strand_here.get()
@@ -358,32 +464,55 @@ class DecisionStep(Step[T]):
         if so_far is not None:
             parts["so_far"] = [labelled(so_far)]
         hints = Hints(None, self.line, None, self.only_throws, self.round, self.labels)
-        question = Question(self.kind, self.text, about, so_far, self.labels, self.frame.place, hints)
+        question = Question(
+            self.kind, self.text, about, so_far, self.labels, self.frame.place, hints
+        )
         return Asked(execution.identify(strand, self.kind, parts), question)
 
-    async def _perform(self) -> T:
+    async def _perform(self, prepared: Asked[Question] | None = None) -> T:
         execution, strand = self.execution, strand_here.get()
         execution.starting(strand)
-        prepared, self.prepared = self.prepared or self._ask(), None
+        prepared = prepared or self._ask()
         execution.decisions += 1
         execution.steps += 1
         label = label_of(None, None, self.text)
-        seen = StepSeen(execution.steps, self.kind, label, self.line, None, None, self.frame.place)
+        seen = StepSeen(
+            execution.steps,
+            self.kind,
+            label,
+            self.line,
+            None,
+            None,
+            self.frame.place,
+            branch=strand.path,
+            prompt=self.text,
+        )
 
         async def call(reports: Reports) -> Decision:
-            return await execution.settings.sessions.decide(replace(prepared.asked, reports=reports))
+            return await execution.settings.sessions.decide(
+                replace(prepared.asked, reports=reports)
+            )
 
         def record(decision: Decision) -> Mapping[str, JSON]:
             return {"value": decision.answer, "reason": decision.reason, "model": decision.model}
 
-        decision, seconds = await called(execution, strand, prepared.identity, seen, call, record)
+        def sent() -> Mapping[str, JSON]:
+            return sent_of(execution, prepared.asked)
+
+        decision, seen, seconds = await performed(
+            execution, strand, prepared, seen, call, sent, record, _decision_of
+        )
         if execution.observed:
             answer = Value(decision.answer)
-            execution.tell(StepFinished(seen, answer, decision.usage, seconds, None, decision.reason))
+            execution.tell(
+                StepFinished(seen, answer, decision.usage, seconds, None, decision.reason)
+            )
         return decision.answer  # type: ignore[return-value]
 
 
-async def repaired(run: Run, value: Value, shape: Shape, name: str | None, line: int | None) -> Value:
+async def repaired(
+    run: Run, value: Value, shape: Shape, name: str | None, line: int | None
+) -> Value:
     """Ask once for a text in a shape that the shared rules couldn't give it; raises ShapeError."""
     execution, strand, frame = run._execution, strand_here.get(), run._frame
     if not value.is_text or not value.text.strip():
@@ -394,16 +523,39 @@ async def repaired(run: Run, value: Value, shape: Shape, name: str | None, line:
     parts: dict[str, JSON] = {"prompt": value.text, "shape": shape.plain()}
     identity = execution.identify(strand, "repair", parts)
     execution.steps += 1
-    seen = StepSeen(execution.steps, _REPAIR, name or "repair", line, None, None, frame.place, name)
+    seen = StepSeen(
+        execution.steps, _REPAIR, name or "repair", line, None, None, frame.place, name, strand.path
+    )
+
+    repair = Repair(value.text, shape, name, Hints(name, line))
 
     async def call(reports: Reports) -> Answer:
-        repair = Repair(value.text, shape, name, Hints(name, line), reports)
-        return await execution.settings.sessions.repair(repair)
+        return await execution.settings.sessions.repair(replace(repair, reports=reports))
 
-    answer, seconds = await called(execution, strand, identity, seen, call, lambda a: as_record(a.value))
+    answer, seen, seconds = await performed(
+        execution,
+        strand,
+        Asked(identity, repair),
+        seen,
+        call,
+        lambda: sent_of(execution, repair),
+        lambda a: as_record(a.value),
+        _answer_of,
+    )
     if execution.observed:
         execution.tell(StepFinished(seen, answer.value, answer.usage, seconds))
     return answer.value
 
 
 _REPAIR: Kind = "repair"
+
+
+def _answer_of(record: Record) -> Answer:
+    value = value_of_record(record)
+    return Answer(
+        value.text, value, model=record.get("model"), changed_world=bool(record.get("world"))
+    )
+
+
+def _decision_of(record: Record) -> Decision:
+    return Decision(record["value"], record.get("reason", ""), model=record.get("model"))

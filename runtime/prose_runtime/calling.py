@@ -20,7 +20,11 @@ T = TypeVar("T")
 
 
 def block_call(
-    run: Run, block: Block, arguments: Sequence[Liftable], named: Mapping[str, Liftable], line: int | None
+    run: Run,
+    block: Block,
+    arguments: Sequence[Liftable],
+    named: Mapping[str, Liftable],
+    line: int | None,
 ) -> Step[Value]:
     """The step that runs a block with these arguments."""
     execution, caller = run._execution, run._frame
@@ -38,20 +42,26 @@ def block_call(
         shown = [digest_of(value) for value in lifted]
         shown += [f"{name}={digest_of(value)}" for name, value in sorted(lifted_by_name.items())]
         identity = execution.identify(strand, "frame", {"block": block.name, "arguments": [*shown]})
-        frame = caller.entered(strand, block, execution.next_execution_id(identity, block.name))
+        frame = caller.entered(
+            strand, block, execution.next_execution_id(strand, identity, block.name)
+        )
         program_names = dict(zip(block.arguments, block.parameters, strict=False))
         by_name = [*zip(block.parameters, lifted, strict=False)]
-        by_name += [(program_names.get(name, name), value) for name, value in lifted_by_name.items()]
+        by_name += [
+            (program_names.get(name, name), value) for name, value in lifted_by_name.items()
+        ]
         for name, value in by_name:
             frame.own[name] = Bound(value, "parameter")
         if execution.observed:
-            execution.tell(FrameEntered(frame.place, line))
+            execution.tell(FrameEntered(frame.place, line, strand.path, dict(by_name)))
+        failed = True
         try:
             work = block.function(run._in(frame), *lifted, **lifted_by_name)
             value = Value(await in_own_task(_coroutine(work)))
+            failed = False
         finally:
             if execution.observed:
-                execution.tell(FrameLeft(frame.place))
+                execution.tell(FrameLeft(frame.place, failed))
         strand.leave(frame)
         if not value.is_null and not strand.account.newest_is(value):
             strand.account = strand.account.with_result(Entry(block.name, value))

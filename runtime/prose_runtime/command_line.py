@@ -92,9 +92,7 @@ def _problem(program: Program, outcome: Outcome) -> str:
             f"the run is kept in {_near(str(outcome.directory))}; its state.md shows how far it came"
         )
     if outcome.resume_command is not None and outcome.resume_command not in problem.message:
-        from .inputs import RESUME
-
-        parts.append(f"{RESUME}: {outcome.resume_command}")
+        parts.append(f"resume with: {outcome.resume_command}")
     return "\n".join(parts)
 
 

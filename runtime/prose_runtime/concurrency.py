@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from .calling import ended_after_cancelling
 from .errors import BadValue, BranchesFailed, ProseError, Stop
+from .events import BranchEnded, BranchStatus, ParallelEnded, ParallelStarted
 from .frames import Bound, Strand, strand_here
 from .identity import branch_path
-from .providers.protocol import JSON
+from .racing import Racing, Rerun, failure_of, record_race
 from .steps import Step
 from .values import Liftable, Value
 
@@ -43,57 +41,12 @@ class Joined(tuple[Value, ...]):
     def of(cls, names: Sequence[str | None], values: Sequence[Value]) -> Joined:
         joined = cls(values)
         if any(names):
-            joined.value = Value({n: v for n, v in zip(names, values, strict=True) if n is not None})
+            joined.value = Value(
+                {n: v for n, v in zip(names, values, strict=True) if n is not None}
+            )
         else:
             joined.value = Value(list(values))
         return joined
-
-
-class Racing:
-    """Tasks that run at once, handed out one by one as they end."""
-
-    def __init__(self, works: Sequence[tuple[Strand, Callable[[], Coroutine[Any, Any, Any]]]]) -> None:
-        self.tasks: list[asyncio.Task[Any]] = []
-        self._numbers: dict[asyncio.Task[Any], int] = {}
-        self._ended: deque[asyncio.Task[Any]] = deque()
-        self._waiter: asyncio.Future[None] | None = None
-        loop = asyncio.get_running_loop()
-        for number, (strand, work) in enumerate(works):
-            task = loop.create_task(_in_strand(strand, work))
-            self._numbers[task] = number
-            self.tasks.append(task)
-            task.add_done_callback(self._end)
-        self.left = len(self.tasks)
-
-    def _end(self, task: asyncio.Task[Any]) -> None:
-        self._ended.append(task)
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
-
-    async def next(self) -> tuple[int, asyncio.Task[Any]]:
-        """The number and the task that ended next."""
-        while not self._ended:
-            self._waiter = asyncio.get_running_loop().create_future()
-            await self._waiter
-        task = self._ended.popleft()
-        self.left -= 1
-        return self._numbers[task], task
-
-    async def cancel(self) -> None:
-        """Cancel what still runs and return when nothing does."""
-        await ended_after_cancelling(self.tasks)
-
-
-async def _in_strand(strand: Strand, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    strand_here.set(strand)
-    return await work()
-
-
-def failure_of(task: asyncio.Task[Any]) -> BaseException | None:
-    """What ended a task, None where it succeeded."""
-    if task.cancelled():
-        return asyncio.CancelledError()
-    return task.exception()
 
 
 def parallel_step(
@@ -116,7 +69,13 @@ class _Parallel:
     """One parallel while it runs."""
 
     def __init__(
-        self, run: Run, branches: Sequence[Branch], join: Join, needed: int, on_fail: OnFail, line: int | None
+        self,
+        run: Run,
+        branches: Sequence[Branch],
+        join: Join,
+        needed: int,
+        on_fail: OnFail,
+        line: int | None,
     ) -> None:
         self.run = run
         self.execution = run._execution
@@ -127,6 +86,8 @@ class _Parallel:
         self.needed = needed
         self.on_fail = on_fail
         self.line = line
+        self.number = self.execution.next_construct()
+        self.works: list[Callable[[], Coroutine[Any, Any, Any]]] = []
         self.values: list[Value | None] = [None] * len(branches)
         self.errors: dict[int, ProseError] = {}
         self.stop: Stop | None = None
@@ -136,52 +97,116 @@ class _Parallel:
         execution, strand = self.execution, self.strand
         execution.starting(strand)
         identity = execution.identify(
-            strand, "parallel", {"branches": [*self.names], "join": self.join, "needed": self.needed}
+            strand,
+            "parallel",
+            {"branches": [*self.names], "join": self.join, "needed": self.needed},
         )
-        works: list[tuple[Strand, Callable[[], Coroutine[Any, Any, Any]]]] = []
-        for name, branch in zip(self.names, self.branches, strict=True):
-            fork = strand.fork(branch_path(strand.path, name))
-            fork.in_race = strand.in_race or self.join != "all" or self.on_fail == "fail-fast"
-            self.strands.append(fork)
-            if isinstance(branch.work, Step):
-                branch.work.prepare()
-                works.append((fork, branch.work.as_branch(name)))
-            else:
-                works.append((fork, _lifted(branch.work)))
-        racing = Racing(works)
+        self.works = [
+            branch.work.as_branch(name) if isinstance(branch.work, Step) else _lifted(branch.work)
+            for name, branch in zip(self.names, self.branches, strict=True)
+        ]
+        if execution.observed:
+            execution.tell(self._started())
+        joined: Joined | None = None
         try:
-            cut_short = await self._race(racing)
+            again = Rerun.of(execution, strand, identity)
+            if again is None or not await self._repeat(again):
+                self._fork(None)
+                if await self._race(self._running(range(len(self.works)))):
+                    record_race(execution, identity, self._won(), sorted(self.errors), self.strands)
+            strand.touch(self.strands)
+            joined = self._joined()
         finally:
-            await racing.cancel()
-        if cut_short:
-            self._record_race(identity)
-        if strand.in_race:
-            for fork in self.strands:
-                strand.paths |= fork.paths
-        return self._joined()
+            if execution.observed:
+                execution.tell(ParallelEnded(self.number, self._named(joined)))
+        return joined
+
+    def _fork(self, rerun: Rerun | None) -> None:
+        """Make the strands of all branches."""
+        self.strands = []
+        for name in self.names:
+            fork = self.strand.fork(branch_path(self.strand.path, name))
+            fork.in_race |= self.join != "all" or self.on_fail == "fail-fast"
+            fork.rerun = fork.rerun or rerun
+            self.strands.append(fork)
+
+    def _running(self, numbers: Iterable[int]) -> Racing:
+        return Racing([(n, self.strands[n], self.works[n]) for n in numbers])
+
+    async def _repeat(self, rerun: Rerun) -> bool:
+        """Take the winners of a race that was cut short from the journal; False where that can't be done."""
+        won = len(rerun.won)
+        needed = (
+            rerun.won if self.join != "all" and won >= self.needed else (*rerun.won, *rerun.failed)
+        )
+        if any(n >= len(self.works) for n in needed):
+            return False
+        self._fork(rerun)
+        if await rerun.done(self._running(needed), self._ended):
+            return True
+        self.values, self.errors, self.stop = [None] * len(self.branches), {}, None
+        return False
+
+    def _ended(self, number: int, failure: BaseException | None, result: Any) -> None:
+        """Take in how a branch ended, where it counts."""
+        status: BranchStatus = "complete"
+        if failure is None:
+            value = Value(result.value if isinstance(result, Joined) else result)
+            self.values[number] = value
+            self._tell(number, status, value)
+            return
+        if isinstance(failure, ProseError):
+            self.errors[number] = failure
+            status = "failed"
+        elif isinstance(failure, Stop):
+            self.stop = self.stop or failure
+            status = "stopped"
+        else:
+            raise failure
+        self._tell(number, status, Value(failure) if isinstance(failure, ProseError) else None)
+
+    # Telling
+
+    def _started(self) -> ParallelStarted:
+        return ParallelStarted(
+            self.number,
+            self.line,
+            self.run._frame.place,
+            self.strand.path,
+            tuple(self.names),
+            self.join,
+            self.needed,
+            self.on_fail,
+        )
+
+    def _tell(self, number: int, status: BranchStatus, value: Value | None = None) -> None:
+        if self.execution.observed:
+            self.execution.tell(BranchEnded(self.number, number, status, value))
+
+    def _named(self, joined: Joined | None) -> Mapping[str, Value] | None:
+        if joined is None:
+            return None
+        return {b.name: v for b, v in zip(self.branches, joined, strict=True) if b.name is not None}
 
     async def _race(self, racing: Racing) -> bool:
         """Wait as long as the join needs; True where some branches were given up."""
-        won = 0
-        while racing.left:
-            number, task = await racing.next()
-            failure = failure_of(task)
-            if failure is None:
-                if self.join == "all" or won < self.needed:
-                    result = task.result()
-                    self.values[number] = Value(result.value if isinstance(result, Joined) else result)
-                    won += 1
-                if self.join != "all" and won >= self.needed:
+        try:
+            while racing.left:
+                number, task = await racing.next()
+                failure = failure_of(task)
+                self._ended(number, failure, None if failure else task.result())
+                if self.join != "all" and len(self._won()) >= self.needed:
                     return racing.left > 0
-            elif isinstance(failure, ProseError):
-                self.errors[number] = failure
-                if self.on_fail == "fail-fast" and self._is_lost():
+                if self.on_fail == "fail-fast" and self.errors and self._is_lost():
                     return racing.left > 0
-            elif isinstance(failure, Stop):
-                self.stop = self.stop or failure
-            else:
-                raise failure
-        return False
+            return False
+        finally:
+            for number in racing.given_up():
+                self._tell(number, "cancelled")
+            await racing.cancel()
+
+    def _won(self) -> list[int]:
+        return [n for n, value in enumerate(self.values) if value is not None]
 
     def _is_lost(self) -> bool:
         """The join can't be reached any more (a branch that waits for a person may still get there)."""
@@ -189,9 +214,13 @@ class _Parallel:
 
     def _joined(self) -> Joined:
         execution, strand = self.execution, self.strand
-        won = [n for n, value in enumerate(self.values) if value is not None]
+        won = self._won()
         satisfied = len(won) >= self.needed
-        if self.stop is not None and not satisfied and not (self.errors and self.on_fail == "fail-fast" and self._is_lost()):
+        if (
+            self.stop is not None
+            and not satisfied
+            and not (self.errors and self.on_fail == "fail-fast" and self._is_lost())
+        ):
             strand.stop = self.stop
             raise self.stop
         if execution.stopping is not None:
@@ -223,12 +252,14 @@ class _Parallel:
 
     def _binds_errors(self) -> bool:
         """A race that was won has no use for its losers' errors; any other parallel binds them."""
-        return self.join == "all" or sum(v is not None for v in self.values) < self.needed
+        return self.join == "all" or len(self._won()) < self.needed
 
     def _failure(self) -> ProseError:
         if self.join == "all":
             return next(iter(self.errors.values()))
-        reasons = "; ".join(f"{self.names[n]}: {self.errors[n].message}" for n in sorted(self.errors))
+        reasons = "; ".join(
+            f"{self.names[n]}: {self.errors[n].message}" for n in sorted(self.errors)
+        )
         wanted = "one branch" if self.needed == 1 else f"{self.needed} branches"
         failed = f" ({reasons})" if reasons else ""
         return BranchesFailed(
@@ -248,15 +279,6 @@ class _Parallel:
                 newest = fork.account.results[-1:] if fork.account.newest_is(value) else ()
                 strand.account = strand.account.renamed(newest, name, path)
         strand.write(frame, name, Bound(value, "let", path))
-
-    def _record_race(self, identity: str) -> None:
-        """What a later life needs to run only the winners, and to count on from where the losers had got."""
-        paths = {path for fork in self.strands for path in fork.paths}
-        won: list[JSON] = [n for n, value in enumerate(self.values) if value is not None]
-        failed: list[JSON] = [*sorted(self.errors)]
-        self.execution.store.record(
-            {"r": "race", "id": identity, "won": won, "failed": failed, "counters": self.execution.counters(paths)}
-        )
 
 
 def _lifted(work: Callable[[], Awaitable[Liftable]]) -> Callable[[], Coroutine[Any, Any, Value]]:

@@ -1,8 +1,14 @@
-"""What happens in a run, as observers see it: the progress display, and later the narration."""
+"""What happens in a run, as observers see it: state.md, the progress display, the narration.
+
+Events that belong to a place in the program carry its source `line`, the frame (`place`) and the `branch`: the scope
+path of the strand that it happened in, "" at the root. What several events speak of (a parallel, a loop, a pipeline)
+bears a number that no other bears in this life of the run.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -29,6 +35,11 @@ class StepSeen:
     place: Place
     name: str | None = None
     """What the result is bound to, if anything."""
+    branch: str = ""
+    recorded: bool = False
+    """An earlier life of the run paid for it: nobody is called, it ends as soon as it starts."""
+    prompt: str = ""
+    """The task, or the condition, whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +48,7 @@ class RunStarted:
     program: str
     directory: Path | None
     simulated: bool
+    resumed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,34 +98,143 @@ class StepCancelled:
 
 
 @dataclass(frozen=True, slots=True)
-class RoundStarted:
-    """Round `number` (from 0) of a loop begins; `of` is None where the loop has no bound."""
+class ParallelStarted:
+    """`names` are those of all branches in written order, `_branch_i` where one has none."""
 
-    line: int | None
     number: int
+    line: int | None
+    place: Place
+    branch: str
+    names: tuple[str, ...]
+    join: Literal["all", "first", "any"]
+    needed: int
+    on_fail: Literal["fail-fast", "continue", "ignore"]
+
+
+BranchStatus = Literal["complete", "failed", "cancelled", "stopped"]
+"""`stopped`: it waits for a person, or the run stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class BranchEnded:
+    """A branch of the parallel `number` ended; `index` is its place in the order written."""
+
+    number: int
+    index: int
+    status: BranchStatus
+    value: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelEnded:
+    """`values`: what the branches with names are bound to; None where the parallel failed or stopped."""
+
+    number: int
+    values: Mapping[str, Value] | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoopStarted:
+    """`of` is None where the loop has no bound. `rounds` counts, `each` goes over elements, `concurrent` does so at once."""
+
+    number: int
+    line: int | None
+    place: Place
+    branch: str
+    sort: Literal["rounds", "each", "concurrent"]
     of: int | None
 
 
 @dataclass(frozen=True, slots=True)
+class RoundStarted:
+    """Round `round` (from 0) of the loop `number` begins."""
+
+    number: int
+    round: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoundEnded:
+    """A round of a concurrent loop ended. (One of a sequential loop ends when the next begins, or the loop ends.)"""
+
+    number: int
+    round: int
+    status: BranchStatus
+
+
+@dataclass(frozen=True, slots=True)
+class LoopEnded:
+    """`exhausted`: it ran all rounds that its bound or its elements allow, and was not left before."""
+
+    number: int
+    exhausted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineStarted:
+    """`stages` in written order (map, filter, pmap, reduce); `items` elements go into the first."""
+
+    number: int
+    line: int | None
+    place: Place
+    branch: str
+    stages: tuple[str, ...]
+    items: int
+
+
+@dataclass(frozen=True, slots=True)
+class StageEnded:
+    """Stage `stage` (from 0) has its value: a list, or what a reduce made."""
+
+    number: int
+    stage: int
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineEnded:
+    """`value` is None where it failed or stopped."""
+
+    number: int
+    value: Value | None
+
+
+@dataclass(frozen=True, slots=True)
 class FrameEntered:
+    """A block is called; `line` is that of the call, `branch` where it happens. `arguments` by parameter."""
+
     place: Place
     line: int | None
+    branch: str = ""
+    arguments: Mapping[str, Value] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class FrameLeft:
+    """`failed`: by an error, a stop or a cancellation."""
+
     place: Place
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A name was bound; `shown` is False for a secret, whose value must not be shown."""
+    """A name was bound; `shown` is False for a secret, whose value must not be shown.
+
+    `was` is what an assigned name stood for before; `execution_id` that of the frame which holds the name.
+    """
 
     name: str
     kind: Literal["input", "output", "let", "const", "assign"]
     value: Value
     execution_id: int | None
     shown: bool = True
+    line: int | None = None
+    place: Place = field(default_factory=Place)
+    branch: str = ""
+    was: Value | None = None
+    path: str | None = None
+    """Its file, if it has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +251,7 @@ class WaitingFor:
 
     name: str
     text: str | None
+    line: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +270,16 @@ Event = (
     | StepFinished
     | StepFailed
     | StepCancelled
+    | ParallelStarted
+    | BranchEnded
+    | ParallelEnded
+    | LoopStarted
     | RoundStarted
+    | RoundEnded
+    | LoopEnded
+    | PipelineStarted
+    | StageEnded
+    | PipelineEnded
     | FrameEntered
     | FrameLeft
     | Bound

@@ -6,19 +6,22 @@ calling.py; how branches run is in concurrency.py.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import deque
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from .clock import Clock
 from .errors import Stop, StoreFailed
 from .events import Bound as BoundEvent
-from .events import Event, Observer, RoundStarted, StepFinished, Warned
+from .events import Event, LoopEnded, LoopStarted, Observer, RoundStarted, StepFinished, Warned
 from .frames import Bound, FiledName, Frame, NameKind, Strand, root_strand, strand_here
-from .identity import content, digest_of, identity
+from .identity import content, identity
 from .listing import Listing
+from .past import Past, Record
 from .providers.protocol import JSON, Usage
+from .racing import Rerun, Unrecorded
 from .settings import Settings
 from .shaping import Shape, turn
 from .slots import Slots
@@ -36,13 +39,27 @@ BindKind = Literal["let", "const", "assign", "output"]
 GIVEN_WHOLE: Final = 2000
 """Characters from which a value that has no file gets one when a session is told of it."""
 
-_SECRET: Final = re.compile(r"credential|password|passwd|secret|token|(?:^|[_-])keys?(?:$|[_-])|apikey", re.IGNORECASE)
+_QUIET: Final = 12
+"""Turns of the event loop in which nothing moves, after which nothing is being taken from the journal: one operation
+wakes the next within four."""
+
+_SECRET: Final = re.compile(
+    r"credential|password|passwd|secret|token|(?:^|[_-])keys?(?:$|[_-])|apikey", re.IGNORECASE
+)
 
 
 class Execution:
     """One run, from its first step to its last."""
 
-    def __init__(self, listing: Listing, settings: Settings, store: Store, clock: Clock) -> None:
+    def __init__(
+        self,
+        listing: Listing,
+        settings: Settings,
+        store: Store,
+        clock: Clock,
+        past: Past | None = None,
+    ) -> None:
+        self.past = past or Past()
         self.listing = listing
         self.settings = settings
         self.store = store
@@ -58,11 +75,16 @@ class Execution:
         """Set once nothing may start any more; what runs is let finish."""
         self.given = {name: Value(value) for name, value in settings.inputs.items()}
         self.steps = 0
+        self.reused = 0
+        """Steps that were taken from the journal."""
+        self._moves = 0
+        self._quiet: asyncio.Future[None] | None = None
         self._observers: tuple[Observer, ...] = tuple(settings.observers)
         self._untold: deque[tuple[int, Event]] = deque()
         self._state: StateFile | None = None
-        self._anonymous = 0
-        self._frames = 0
+        self._constructs = 0
+        self._anonymous = self.past.anonymous
+        self._frames = self.past.frames
         self._occurrences: dict[tuple[str, str], int] = {}
         self._warned: set[str] = set()
         self._secret_texts: list[str] = []
@@ -71,6 +93,7 @@ class Execution:
 
     def check(self, strand: Strand | None = None) -> None:
         """Raise the Stop that ended this run, or this strand of it."""
+        self._moves += 1
         if self.stopping is not None:
             raise self.stopping
         stop = (strand or strand_here.get()).stop
@@ -92,8 +115,61 @@ class Execution:
 
     def handled(self, failures: tuple[str, ...]) -> None:
         """Record that the program caught these failures: a later life raises them again."""
-        if failures:
-            self.store.record({"r": "handled", "ids": list(failures)})
+        self._moves += 1
+        new: list[JSON] = [identity for identity in failures if not self.past.is_handled(identity)]
+        if new:
+            self.store.record({"r": "handled", "ids": new})
+
+    # Replaying
+
+    async def quiet(self, strand: Strand) -> None:
+        """Return once no branch takes results from the journal any more: a recorded winner wins before a loser is called.
+
+        A branch that does so never waits for anything but other branches, and what it does shows (`_moves`) every few
+        turns of the event loop.
+        """
+        if strand.parent is None or not self.past.left:
+            return
+        if self._quiet is None:
+            self._quiet = asyncio.get_running_loop().create_task(self._quieten())
+        await asyncio.shield(self._quiet)
+
+    async def _quieten(self) -> None:
+        still, seen = 0, -1
+        while still < _QUIET:
+            still = still + 1 if self._moves == seen else 0
+            seen = self._moves
+            await asyncio.sleep(0)
+        self._quiet = None
+
+    def taken(self, strand: Strand, identity: str, bare: str | None) -> Record | None:
+        """The recorded result of a step, if there is one."""
+        record = self.past.result(identity, bare)
+        if record is not None:
+            self.reused += 1
+            if strand.rerun is not None:
+                strand.rerun.used.append(record["id"])
+        return record
+
+    def put_back(self, rerun: Rerun) -> None:
+        """Forget what a race that could not be repeated has counted and taken."""
+        for key in rerun.asked:
+            self._occurrences[key] -= 1
+        for taken in rerun.used:
+            self.past.put_back(taken)
+        self.reused -= len(rerun.used)
+
+    def count_on(self, strand: Strand, counters: Sequence[Sequence[Any]]) -> None:
+        """Count on from where a recorded race had got."""
+        for path, content_digest, count in counters:
+            key = (path, content_digest)
+            more = count - self._occurrences.get(key, 0)
+            if more > 0:
+                self._occurrences[key] = count
+                if strand.rerun is not None:
+                    strand.rerun.asked += [key] * more
+            if strand.in_race:
+                strand.asked.add(key)
 
     # Identities and numbers
 
@@ -103,23 +179,45 @@ class Execution:
         occurrence = self._occurrences.get(key, 0)
         self._occurrences[key] = occurrence + 1
         if strand.in_race:
-            strand.paths.add(strand.path)
+            strand.asked.add(key)
+            if strand.rerun is not None:
+                strand.rerun.asked.append(key)
         return identity(key[0], key[1], occurrence)
 
-    def counters(self, paths: set[str]) -> JSON:
-        """The occurrences counted so far in these scope paths: [path, content, count]."""
-        return [[p, c, n] for (p, c), n in self._occurrences.items() if p in paths]
+    def counters(self, asked: Iterable[tuple[str, str]]) -> JSON:
+        """How often these were asked so far: [scope path, content, count]."""
+        return [
+            [path, content_digest, self._occurrences[path, content_digest]]
+            for path, content_digest in asked
+        ]
 
     def next_anonymous(self, identity: str) -> str:
         """The name of a session that binds none, recorded before anything bears it."""
+        known = self.past.number(identity)
+        if known is not None:
+            return f"anon_{known:03d}"
         self._anonymous += 1
-        self.store.record({"r": "begin", "id": identity, "kind": "session", "anon": self._anonymous}, paid=False)
+        self.store.record(
+            {"r": "begin", "id": identity, "kind": "session", "anon": self._anonymous}, paid=False
+        )
         return f"anon_{self._anonymous:03d}"
 
-    def next_execution_id(self, identity: str, block: str) -> int:
+    def next_execution_id(self, strand: Strand, identity: str, block: str) -> int:
+        """The number of a frame, recorded before anything bears it."""
+        known = self.past.number(identity)
+        if known is not None:
+            return known
+        if strand.rerun is not None:
+            raise Unrecorded
         self._frames += 1
         self.store.record(
-            {"r": "begin", "id": identity, "kind": "frame", "block": block, "execution_id": self._frames},
+            {
+                "r": "begin",
+                "id": identity,
+                "kind": "frame",
+                "block": block,
+                "execution_id": self._frames,
+            },
             paid=False,
             told=True,
         )
@@ -160,10 +258,33 @@ class Execution:
         if untold:
             store.when_durable(self.tell_waiting)
 
-    def round_started(self, line: int | None, number: int, of: int | None) -> None:
-        """Round `number` (from 0) of a loop begins; `of` is None where it has no bound."""
-        if self._observers:
-            self.tell(RoundStarted(line, number, of))
+    def loop_started(
+        self,
+        frame: Frame,
+        line: int | None,
+        sort: Literal["rounds", "each", "concurrent"],
+        of: int | None,
+    ) -> int:
+        """A loop begins; `of` is None where it has no bound. Returns the number that observers know it by."""
+        number = self.next_construct()
+        if self.observed:
+            self.tell(LoopStarted(number, line, frame.place, self.here().path, sort, of))
+        return number
+
+    def round_started(self, number: int, round: int) -> None:
+        """A round (from 0) of a loop begins."""
+        if self.observed:
+            self.tell(RoundStarted(number, round))
+
+    def loop_ended(self, number: int, exhausted: bool) -> None:
+        """A loop ended: after all its rounds, or before."""
+        if self.observed:
+            self.tell(LoopEnded(number, exhausted))
+
+    def next_construct(self) -> int:
+        """The number under which observers hear of a parallel, a loop or a pipeline."""
+        self._constructs += 1
+        return self._constructs
 
     @property
     def observed(self) -> bool:
@@ -218,6 +339,7 @@ class Execution:
         its name has one already (or is an output), and that is written late.
         """
         strand = strand_here.get()
+        self._moves += 1
         target, known = frame, strand.find(frame, name)
         if kind == "assign":
             found = strand.resolve(frame, name)
@@ -240,8 +362,22 @@ class Execution:
             frame.outputs[name] = value
         if frame is self.root:
             self.last = value
-        if self._observers:
-            self.tell(BoundEvent(name, kind, value, target.execution_id))
+        if self.observed:
+            was = known.value if kind == "assign" and known else None
+            self.tell(
+                BoundEvent(
+                    name,
+                    kind,
+                    value,
+                    target.execution_id,
+                    True,
+                    line,
+                    frame.place,
+                    strand.path,
+                    was,
+                    path,
+                )
+            )
         return value
 
     def write_binding(
@@ -293,7 +429,9 @@ class Execution:
         found = strand.resolve(frame, label)
         path = found[1].path if found and found[1].value is value else None
         if path is None:
-            path = next((e.path for e in reversed(strand.account.entries()) if e.value is value), None)
+            path = next(
+                (e.path for e in reversed(strand.account.entries()) if e.value is value), None
+            )
         return self.placed(Entry(label, value, path))
 
     def placed(self, entry: Entry) -> Entry:
@@ -331,10 +469,3 @@ def _kept(kind: BindKind, known: Bound | None) -> NameKind:
     if kind != "assign":
         return kind
     return "let" if known is None or known.kind == "input" else known.kind
-
-
-def as_record(value: Value) -> dict[str, JSON]:
-    """A value as the journal has it: text as it is, anything else with its kind."""
-    if value.is_text:
-        return {"text": value.text}
-    return {"kind": value.kind, "value": value.plain(), "digest": digest_of(value)[:8]}

@@ -8,13 +8,13 @@ grows with the number of variables.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from .errors import RecursionLimitExceeded
-from .identity import ROOT
+from .identity import ROOT, folded
 from .so_far import Account
 from .tasks import Place
 from .values import Value
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .agents import Agent
     from .errors import Stop
     from .loops import Rounds
+    from .racing import Rerun
     from .rounds import Turn
 
 DEEPEST_BLOCK: Final = 100
@@ -62,7 +63,9 @@ class Frame:
 
     __slots__ = ("block", "caller", "depth", "execution_id", "nested", "outputs", "own", "strand")
 
-    def __init__(self, strand: Strand, caller: Frame | None, block: str | None, execution_id: int | None) -> None:
+    def __init__(
+        self, strand: Strand, caller: Frame | None, block: str | None, execution_id: int | None
+    ) -> None:
         self.strand = strand
         self.caller = caller
         self.block = block
@@ -75,7 +78,12 @@ class Frame:
     @property
     def place(self) -> Place:
         """What a session in this frame is told about it."""
-        return Place(self.execution_id, self.block, self.depth, self.caller.execution_id if self.caller else None)
+        return Place(
+            self.execution_id,
+            self.block,
+            self.depth,
+            self.caller.execution_id if self.caller else None,
+        )
 
     def entered(self, strand: Strand, block: Block, execution_id: int) -> Frame:
         """The frame of a block that this one calls; raises RecursionLimitExceeded."""
@@ -111,6 +119,7 @@ class Strand:
 
     __slots__ = (
         "account",
+        "asked",
         "chains",
         "failures",
         "filed",
@@ -119,11 +128,12 @@ class Strand:
         "loops",
         "parent",
         "path",
-        "paths",
+        "rerun",
         "rounds",
         "stop",
         "turn",
         "turned",
+        "world",
         "writes",
     )
 
@@ -134,14 +144,18 @@ class Strand:
         self.account: Account = parent.account if parent else Account()
         self.chains: Mapping[str, str] = parent.chains if parent else {}
         """Per persistent agent the chain of its invocations: part of the identity of those that follow."""
+        self.world: str = parent.world if parent else ""
+        """The chain of the steps that changed anything outside the run: part of the identity of sessions with tools."""
         self.latest: Mapping[Agent, Value] = parent.latest if parent else {}
         """Per agent the result of its newest session."""
         self.failures: tuple[str, ...] = ()
         """Identities of failed steps that may yet end the run: not known to be handled."""
         self.filed: dict[tuple[Frame, str], FiledName] = {}
         self.in_race: bool = parent.in_race if parent else False
-        self.paths: set[str] = set()
-        """Scope paths used below, kept for the record of a race around them."""
+        self.asked: set[tuple[str, str]] = set()
+        """What was identified in a race, scope path and content, kept for its record."""
+        self.rerun: Rerun | None = parent.rerun if parent else None
+        """The recorded race that this strand repeats: in it nobody is called."""
         self.loops: list[Rounds] = []
         self.rounds: tuple[int, ...] = parent.rounds if parent else ()
         """Numbers of the concurrent rounds that this strand is in, outermost first."""
@@ -199,6 +213,12 @@ class Strand:
     def fork(self, path: str) -> Strand:
         return Strand(self, path)
 
+    def touch(self, branches: Sequence[Strand]) -> None:
+        """Remember what was asked in branches, for the record of a race around this strand."""
+        if self.in_race:
+            for branch in branches:
+                self.asked |= branch.asked
+
     def join(self, branches: list[Strand]) -> None:
         """Fold finished branches into this strand, in the order given."""
         for branch in branches:
@@ -219,28 +239,17 @@ class Strand:
         before = self.latest
         for branch in branches:
             if branch.latest is not before:
-                newer = {agent: v for agent, v in branch.latest.items() if before.get(agent) is not v}
+                newer = {
+                    agent: v for agent, v in branch.latest.items() if before.get(agent) is not v
+                }
                 self.latest = {**self.latest, **newer}
         changed = [branch.chains for branch in branches if branch.chains is not self.chains]
         if changed:
-            self.chains = folded_chains(self.chains, changed)
-
-
-def folded_chains(before: Mapping[str, str], branches: list[Mapping[str, str]]) -> Mapping[str, str]:
-    """Chains after a join: one branch's where it alone went on, else all of them in written order."""
-    from .identity import chained
-
-    after = dict(before)
-    for name in {name for chains in branches for name in chains}:
-        grown = [c[name] for c in branches if c.get(name, "") != before.get(name, "")]
-        if len(grown) == 1:
-            after[name] = grown[0]
-        elif grown:
-            folded = before.get(name, "")
-            for chain in grown:
-                folded = chained(folded, chain)
-            after[name] = folded
-    return after
+            after = dict(self.chains)
+            for name in {name for chains in changed for name in chains}:
+                after[name] = folded(self.chains.get(name, ""), [c.get(name, "") for c in changed])
+            self.chains = after
+        self.world = folded(self.world, [branch.world for branch in branches])
 
 
 strand_here: ContextVar[Strand] = ContextVar("strand_here")

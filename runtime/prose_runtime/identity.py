@@ -73,3 +73,13 @@ def identity(path: str, content_digest: str, occurrence: int) -> str:
 def chained(chain: str, link: str) -> str:
     """A chain with one more link: an agent's invocations, or what changed the world."""
     return digest(f"{chain}\n{link}")
+
+
+def folded(before: str, branches: Sequence[str]) -> str:
+    """A chain after a join, given those of the branches: the one that grew, or all that did in written order."""
+    grown = [chain for chain in branches if chain != before]
+    if len(grown) == 1:
+        return grown[0]
+    for chain in grown:
+        before = chained(before, chain)
+    return before

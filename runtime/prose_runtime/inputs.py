@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from .errors import Waiting
 from .events import Bound as BoundEvent
 from .events import WaitingFor
-from .execution import as_record
-from .frames import Bound, strand_here
+from .frames import Bound, Strand, strand_here
 from .identity import digest_of
 from .providers.protocol import JSON
+from .racing import Unrecorded
+from .records import as_record, value_of_record
 from .settings import InputWanted
 from .state.bindings import Binding
 from .steps import Step
@@ -19,6 +20,7 @@ from .tasks import Entry
 from .values import Value
 
 if TYPE_CHECKING:
+    from .execution import Execution
     from .run import Run
 
 
@@ -31,43 +33,97 @@ def input_step(run: Run, name: str, text: str | None, line: int | None) -> Step[
         execution.starting(strand)
         identity = execution.identify(strand, "input", {"name": name})
         secret = execution.is_secret(name)
-        settings = execution.settings
-        value = execution.given.pop(name, None)
-        origin = "given"
+        value = _recorded(execution, identity, name)
+        new = value is None
         if value is None:
-            if settings.ask is None:
-                execution.tell(WaitingFor(name, text))
-                what = f": {text}" if text else ""
-                strand.stop = Waiting(
-                    f"input '{name}' is needed to go on{what}\n{RESUME}: {resume_command(run)} {option(name)} VALUE",
-                    line=line,
-                )
-                raise strand.stop
-            await execution.store.durable()
-            value = Value(await settings.ask(InputWanted(name, text, secret)))
-            origin = "asked"
+            if strand.rerun is not None:
+                raise Unrecorded
+            value, origin = await _answered(
+                run, strand, identity, InputWanted(name, text, secret), line
+            )
         if secret:
             execution.keep_secret(value)
         source = execution.listing.source_at(line)
         rounds = strand.rounds_in(frame)
-        path = execution.store.bind(Binding(name, "input", value, source, frame.execution_id), rounds)
-        record: dict[str, JSON] = {"r": "input", "id": identity, "name": name, "from": origin}
-        if secret:
-            # The value stands in its binding file only, which therefore comes first.
-            await execution.store.settle()
-            execution.store.record({**record, "secret": True, "path": path, "digest": digest_of(value)})
-        else:
-            execution.store.record({**record, **as_record(value)})
-        await execution.store.durable()
+        path = execution.store.bind(
+            Binding(name, "input", value, source, frame.execution_id), rounds
+        )
+        if new:
+            record: dict[str, JSON] = {"r": "input", "id": identity, "name": name, "from": origin}
+            if secret:
+                # The value stands in its binding file only, which therefore comes first.
+                await execution.store.settle()
+                execution.store.record(
+                    {**record, "secret": True, "path": path, "digest": digest_of(value)}
+                )
+            else:
+                execution.store.record({**record, **as_record(value)})
+            await execution.store.durable()
         strand.write(frame, name, Bound(value, "input", path))
         strand.account = strand.account.with_input(Entry(name, value, path))
-        execution.tell(BoundEvent(name, "input", value, frame.execution_id, not secret))
+        execution.tell(
+            BoundEvent(
+                name,
+                "input",
+                value,
+                frame.execution_id,
+                not secret,
+                line,
+                frame.place,
+                strand.path,
+                path=path,
+            )
+        )
         return value
 
     return Step(start, line)
 
 
-RESUME = "resume with (this version records runs, the next one resumes them)"
+def _recorded(execution: Execution, identity: str, name: str) -> Value | None:
+    """What was given in an earlier life, unless another value is given now, which is an edit; None: nothing."""
+    record = execution.past.input(identity)
+    if record is None:
+        return None
+    if record.get("secret"):
+        binding = execution.store.read(record["path"])
+        value = binding.value if binding is not None else None
+        if value is None or digest_of(value) != record["digest"]:
+            execution.warn(
+                f"the secret input '{name}' can't be read from {record['path']} any more"
+            )
+            return None
+    else:
+        value = value_of_record(record)
+    if execution.past.waits_for(name):
+        # What is given now is for the place that waits for it, further on.
+        return value
+    given = execution.given.pop(name, None)
+    if given is not None and digest_of(given) != digest_of(value):
+        execution.given[name] = given
+        return None
+    return value
+
+
+async def _answered(
+    run: Run, strand: Strand, identity: str, wanted: InputWanted, line: int | None
+) -> tuple[Value, str]:
+    """The value given on the command line, else what the person answers; raises Waiting where there is neither."""
+    execution, name, text = run._execution, wanted.name, wanted.text
+    value = execution.given.pop(name, None)
+    if value is not None:
+        return value, "given"
+    await execution.quiet(strand)
+    if execution.settings.ask is None:
+        execution.tell(WaitingFor(name, text, line))
+        execution.store.record({"r": "waiting", "id": identity, "name": name}, paid=False)
+        what = f": {text}" if text else ""
+        strand.stop = Waiting(
+            f"input '{name}' is needed to go on{what}\nresume with: {resume_command(run)} {option(name)} VALUE",
+            line=line,
+        )
+        raise strand.stop
+    await execution.store.durable()
+    return Value(await execution.settings.ask(wanted)), "asked"
 
 
 def option(name: str) -> str:

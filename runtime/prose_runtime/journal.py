@@ -1,8 +1,19 @@
 """journal.jsonl: what a run has paid for, one JSON record per line, the truth for resume.
 
-Records (`r` says which): `run` and `end` (one per life), `input`, `begin` (the number that a step or frame took),
-`result` and `failed` (steps, by identity), `handled` (failures that the program caught), `race` (a parallel that was
-cut short), `spent` (usage of an answer that nobody wanted any more).
+Records (`r` says which; `id` is the identity of a step or frame):
+
+    run      one per life: the program, its source's digest, when, which process
+    begin    the number that a step without a name (`anon`) or a frame (`execution_id`) took
+    ask      what a step was asked and shown, before it is called
+    result   what it gave: `text`, or `value` with its kind; `bare` is the identity without the world
+    retry    an attempt failed, and the next begins
+    failed   the step failed
+    handled  failures that the program caught
+    race     a parallel or concurrent loop that was cut short: who won, who failed, and the counters below it
+    input    a value that was given or asked for (of a secret one its file and digest alone)
+    waiting  an input is missing
+    spent    usage of an answer that nobody wanted any more
+    end      how a life ended
 """
 
 from __future__ import annotations
@@ -15,6 +26,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from .errors import StoreFailed, UsageError
 from .providers.protocol import JSON
@@ -29,23 +41,75 @@ SOON = 0.01
 """Seconds after which a record is made durable although nobody waits for it."""
 
 
+class Read(NamedTuple):
+    """What a journal holds."""
+
+    records: list[dict[str, Any]]
+    size: int
+    """Bytes up to the end of the last whole record."""
+    torn: bool
+    """Half a record stands behind it: its process died while writing."""
+    damaged: list[int]
+    """Lines, from 1, that are no records."""
+
+
+def read_journal(path: Path) -> Read:
+    """Read a journal; raises OSError."""
+    records: list[dict[str, Any]] = []
+    damaged: list[int] = []
+    size = 0
+    torn = False
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.endswith(b"\n"):
+                torn = True
+                break
+            size += len(line)
+            try:
+                record = json.loads(line)
+            except ValueError:
+                record = None
+            if isinstance(record, dict) and isinstance(record.get("r"), str):
+                records.append(record)
+            elif line.strip():
+                damaged.append(number)
+    return Read(records, size, torn, damaged)
+
+
+def is_locked(path: Path) -> bool:
+    """A process is working on the run of this journal."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 class Journal:
     """Appends records, and makes them durable in groups: all that are there when somebody waits share one fsync.
 
     Whoever acts on a result (calls a model with it, shows it as done) waits first; the program itself goes on.
     """
 
-    def __init__(self, path: Path, on_failure: Callable[[StoreFailed], None]) -> None:
+    def __init__(self, path: Path) -> None:
         """Open and lock the journal; raises UsageError where another process has it, OSError where it can't be."""
         self._path = path
-        self._on_failure = on_failure
-        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self.on_failure: Callable[[StoreFailed], None] = _ignore
+        self._descriptor = os.open(
+            path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
+        )
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(self._descriptor)
             raise UsageError(
-                f"another process is working on this run ({path.parent}); wait for it or stop it first"
+                f"{_holder(path)} is working on this run ({path.parent}); wait for it or stop it first"
             ) from None
         self._size = os.fstat(self._descriptor).st_size
         self._lines: list[str] = []
@@ -117,6 +181,14 @@ class Journal:
             self._sync_beside()
         else:
             self._sync_soon()
+
+    def read(self) -> Read:
+        """What stands in it; half a record at its end is cut off. Raises OSError."""
+        found = read_journal(self._path)
+        if found.torn:
+            os.ftruncate(self._descriptor, found.size)
+            self._size = found.size
+        return found
 
     def write(self) -> None:
         """Hand what was added to the system: from here on it outlives this process, though not a power cut."""
@@ -224,4 +296,16 @@ class Journal:
             self._failed = StoreFailed(
                 f"can't write {self._path}: {reason}; what was recorded before is kept"
             )
-            self._on_failure(self._failed)
+            self.on_failure(self._failed)
+
+
+def _holder(path: Path) -> str:
+    """Which process has the journal, as its newest life says."""
+    with suppress(OSError):
+        lives = [record for record in read_journal(path).records if record["r"] == "run"]
+        if lives and lives[-1].get("pid"):
+            return f"process {lives[-1]['pid']} on {lives[-1].get('host', 'this machine')}"
+    return "another process"
+
+
+def _ignore(failed: StoreFailed) -> None: ...

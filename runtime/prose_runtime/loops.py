@@ -50,6 +50,8 @@ def count_rounds(
     execution = run._execution
     loop = Rounds(run._frame, line, of, bounded)
     strand.loops.append(loop)
+    told = execution.loop_started(run._frame, line, "rounds", of)
+    exhausted = False
     try:
         number = 0
         while of is None or number < of:
@@ -63,17 +65,19 @@ def count_rounds(
                 )
             execution.check(strand)
             loop.number = number
-            execution.round_started(line, number, of)
+            execution.round_started(told, number)
             yield Value(number)
             number += 1
+        exhausted = True
     finally:
         strand.loops.remove(loop)
+        execution.loop_ended(told, exhausted)
 
 
 class Each(Generic[T]):
     """The elements of a list (or of text, by the shared rules), one by one; needs no closing."""
 
-    __slots__ = ("_indexed", "_items", "_line", "_next", "_run", "_source")
+    __slots__ = ("_indexed", "_items", "_line", "_next", "_run", "_source", "_told")
 
     def __init__(self, run: Run, source: Liftable, line: int | None, indexed: bool) -> None:
         self._run = run
@@ -82,6 +86,8 @@ class Each(Generic[T]):
         self._indexed = indexed
         self._items: tuple[Value, ...] | None = None
         self._next = 0
+        self._told: int | None = None
+        """The number that observers know this loop by, while it runs."""
 
     def __aiter__(self) -> Each[T]:
         return self
@@ -89,13 +95,27 @@ class Each(Generic[T]):
     async def __anext__(self) -> T:
         execution = self._run._execution
         if self._items is None:
-            shaped = await execution.shaped(self._run, Value(self._source), Shape("list"), None, self._line)
+            shaped = await execution.shaped(
+                self._run, Value(self._source), Shape("list"), None, self._line
+            )
             self._items = shaped.items
+            self._told = execution.loop_started(self._run._frame, self._line, "each", len(self._items))
         if self._next >= len(self._items):
+            self._end(exhausted=True)
             raise StopAsyncIteration
         execution.check()
         number = self._next
         self._next += 1
-        execution.round_started(self._line, number, len(self._items))
+        if self._told is not None:
+            execution.round_started(self._told, number)
         item = self._items[number]
         return (item, Value(number)) if self._indexed else item  # type: ignore[return-value]
+
+    def _end(self, *, exhausted: bool) -> None:
+        told, self._told = self._told, None
+        if told is not None:
+            self._run._execution.loop_ended(told, exhausted)
+
+    def __del__(self) -> None:
+        # A loop that is left early drops its iterator and says nothing else.
+        self._end(exhausted=False)

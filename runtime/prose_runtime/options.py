@@ -12,11 +12,18 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 from .errors import UsageError
+from .settings import Bounds, Resumption
 
-_LATER_STATES = ("in-context", "sqlite", "postgres")
+if TYPE_CHECKING:
+    from .settings import State
+
+Narration = Literal["text", "emoji"]
+"""How narration marks its lines."""
+
+_LATER_STATES = ("sqlite", "postgres")
 
 _EXIT_CODES = """\
 exit codes:
@@ -59,6 +66,12 @@ class Options:
     answers: Path | None
     secrets: Sequence[str]
     retry: bool
+    state: State | None
+    """None: not said."""
+    resume: Resumption | None
+    bounds: Bounds
+    narrate: Narration | None
+    """None: not asked for. In-context runs are narrated in any case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +101,11 @@ def read_options(
     read, unknown = parser.parse_known_args(arguments)
     if unknown:
         parser.error(_unknown(unknown[0], parser, program.inputs))
-    _check_state(read.state)
-    if read.resume is not None:
-        raise UsageError(
-            "--resume: this version records runs but can't resume them yet; start the run again"
-        )
+    state = _state(read.state)
+    if read.resume is None and (read.reuse is not None or read.strict_resume):
+        parser.error("--reuse and --strict-resume go with --resume")
+    if read.resume is not None and state == "in-context":
+        parser.error("--resume: an in-context run keeps nothing that could be resumed")
     inputs: list[tuple[str, str]] = []
     for given in read.inputs or ():
         name, equals, text = given
@@ -115,7 +128,23 @@ def read_options(
         answers=read.answers,
         secrets=read.secret,
         retry=read.retry == "program",
+        state=state,
+        resume=_resumption(read),
+        bounds=Bounds(read.max_sessions, read.max_tokens, read.max_usd, read.timeout),
+        narrate=_narration(read),
     )
+
+
+def _resumption(read: argparse.Namespace) -> Resumption | None:
+    if read.resume is None:
+        return None
+    return Resumption(read.resume, read.reuse or "unchanged", read.strict_resume)
+
+
+def _narration(read: argparse.Namespace) -> Narration | None:
+    if read.narration is None and not read.narrate and read.state != "in-context":
+        return None
+    return read.narration or "text"
 
 
 def known_name(name: str, names: Mapping[str, str | None], where: str) -> str:
@@ -218,6 +247,24 @@ def _parser(
         help="rounds of a loop that has no bound of its own (default: 1000)",
     )
     run.add_argument(
+        "--max-sessions", type=_positive, metavar="N", help="stop before a session more than N"
+    )
+    run.add_argument(
+        "--max-tokens",
+        type=_positive,
+        metavar="N",
+        help="stop before a call once N tokens are used",
+    )
+    run.add_argument(
+        "--max-usd", type=_amount, metavar="USD", help="stop before a call once so much is spent"
+    )
+    run.add_argument(
+        "--timeout",
+        type=_duration,
+        metavar="TIME",
+        help="stop before a call after 90s, 15m or 2h (a bare number: seconds)",
+    )
+    run.add_argument(
         "--retry",
         choices=("program", "none"),
         default="program",
@@ -231,9 +278,33 @@ def _parser(
         help="where runs are kept (default: .prose, or PROSE_DIR)",
     )
     run.add_argument(
-        "--state", default="filesystem", metavar="MODE", help="filesystem, the only one so far"
+        "--state",
+        metavar="MODE",
+        help="filesystem (default), or in-context: nothing is kept, and the run is narrated",
     )
-    run.add_argument("--resume", metavar="RUN", help=argparse.SUPPRESS)
+    run.add_argument(
+        "--narrate",
+        action="store_true",
+        help="tell on standard error what the run does, marker by marker",
+    )
+    run.add_argument(
+        "--narration",
+        choices=("text", "emoji"),
+        help="how to mark what is narrated (default: text)",
+    )
+    run.add_argument(
+        "--resume",
+        metavar="RUN",
+        help="take up a run where it stopped: its id, or last; recorded steps are not paid for again",
+    )
+    run.add_argument(
+        "--reuse",
+        choices=("unchanged", "all"),
+        help="all: also steps that were recorded before files changed",
+    )
+    run.add_argument(
+        "--strict-resume", action="store_true", help="refuse to resume when the program has changed"
+    )
     run.add_argument("-h", "--help", action="help", help="this text")
     return parser
 
@@ -334,14 +405,17 @@ def _epilog(program: Declared) -> str:
     return "\n".join([f"outputs:\n{outputs}\n", environment, _ANSWERS, _EXIT_CODES])
 
 
-def _check_state(state: str) -> None:
-    if state == "filesystem":
-        return
+def _state(state: str | None) -> State | None:
+    if state is None or state == "filesystem" or state == "in-context":
+        return state  # type: ignore[return-value]
     if state in _LATER_STATES:
         raise UsageError(
-            f"--state {state}: not available yet; this version keeps runs as files (--state filesystem)"
+            f"--state {state}: not available yet; this version keeps runs as files (--state filesystem) or "
+            "not at all (--state in-context)"
         )
-    raise UsageError(f"--state {state}: there is no such mode; this version has filesystem")
+    raise UsageError(
+        f"--state {state}: there is no such mode; this version has filesystem and in-context"
+    )
 
 
 def _unknown(option: str, parser: argparse.ArgumentParser, inputs: Mapping[str, str | None]) -> str:
@@ -366,6 +440,27 @@ def _positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number above 0, not {text!r}")
     return number
+
+
+def _amount(text: str) -> float:
+    try:
+        number = float(text.removeprefix("$"))
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be an amount above 0, like 2.50, not {text!r}")
+    return number
+
+
+def _duration(text: str) -> float:
+    """Seconds of "90", "90s", "15m", "1.5h"."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)?", text)
+    seconds = float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2] or "s"] if match else 0.0
+    if seconds <= 0:
+        raise argparse.ArgumentTypeError(
+            f"must be a time above 0, like 90s, 15m or 2h, not {text!r}"
+        )
+    return seconds
 
 
 def arguments_of_process() -> Iterator[str]:

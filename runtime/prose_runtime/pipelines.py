@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from .asking import Target
 from .errors import BadValue
+from .events import PipelineEnded, PipelineStarted, StageEnded
 from .frames import strand_here
 from .rounds import concurrent_rounds
 from .shaping import Shape
@@ -38,9 +39,24 @@ def pipeline_step(
         execution = run._execution
         execution.starting(strand_here.get())
         value = Value(source)
-        for kind, body in stages:
-            items = await execution.elements(run, value, line)
-            value = await _stage(run, kind, items, body, line)
+        told: int | None = None
+        ended: Value | None = None
+        try:
+            for number, (kind, body) in enumerate(stages):
+                items = await execution.elements(run, value, line)
+                if number == 0 and execution.observed:
+                    told = execution.next_construct()
+                    kinds, branch = tuple([kind for kind, _ in stages]), execution.here().path
+                    execution.tell(
+                        PipelineStarted(told, line, run._frame.place, branch, kinds, len(items))
+                    )
+                value = await _stage(run, kind, items, body, line)
+                if told is not None:
+                    execution.tell(StageEnded(told, number, value))
+            ended = value
+        finally:
+            if told is not None:
+                execution.tell(PipelineEnded(told, ended))
         if target is not None:
             execution.bind(run._frame, target.name, target.kind, value, line, result=True)
         elif run._frame is execution.root:
@@ -50,10 +66,12 @@ def pipeline_step(
     return Step(start, line)
 
 
-async def _stage(run: Run, kind: StageKind, items: Sequence[Value], body: Body, line: int | None) -> Value:
+async def _stage(
+    run: Run, kind: StageKind, items: Sequence[Value], body: Body, line: int | None
+) -> Value:
     execution = run._execution
     if kind == "pmap":
-        return Value(await concurrent_rounds(run, items, body, "fail-fast", False))
+        return Value(await concurrent_rounds(run, items, body, "fail-fast", False, line))
     if kind == "map":
         mapped: list[Value] = []
         for item in items:

@@ -7,13 +7,14 @@ rounds, and a round that has had its turn sees what all earlier ones wrote.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from .concurrency import Racing, failure_of
 from .errors import BadValue, ProseError, Stop
+from .events import BranchStatus, RoundEnded
 from .frames import Bound, FiledName, Frame, Strand, strand_here
 from .identity import digest_of, round_path
+from .racing import Racing, Rerun, Unrecorded, Work, failure_of, record_race
 from .values import Value
 
 if TYPE_CHECKING:
@@ -46,64 +47,131 @@ class Turn:
 class ConcurrentLoop(Generic[T]):
     """One concurrent loop while it runs."""
 
-    def __init__(self, run: Run, items: Sequence[Value], on_fail: OnFail) -> None:
+    def __init__(self, run: Run, items: Sequence[Value], on_fail: OnFail, line: int | None) -> None:
         if on_fail not in ("fail-fast", "continue", "ignore"):
             raise BadValue(f"a concurrent loop has no on-fail {on_fail!r}")
+        self.run = run
         self.execution = run._execution
         self.strand = strand_here.get()
+        self.items = items
         self.on_fail = on_fail
+        self.line = line
+        self.told = 0
         self.merged: dict[tuple[Frame, str], Bound] = {}
         self.filed: dict[tuple[Frame, str], FiledName] = {}
         self.strands: list[Strand] = []
+        self.results: dict[int, T] = {}
+        self.failure: ProseError | None = None
+        self.stop: Stop | None = None
         self._next = 0
         self._ended: dict[int, bool] = {}
         self._turns: dict[int, asyncio.Future[None]] = {}
+        self._missing: frozenset[int] = frozenset()
+        """Rounds that are not started: those that a recorded end of the loop had cancelled."""
+
+    async def perform(self, works: Sequence[Work]) -> list[T]:
+        """Run the rounds; gives the results of those that succeeded, in order."""
+        execution, strand = self.execution, self.strand
+        identity = execution.identify(
+            strand, "rounds", {"items": [digest_of(item) for item in self.items]}
+        )
+        self.told = execution.loop_started(self.run._frame, self.line, "concurrent", len(self.items))
+        exhausted = False
+        try:
+            again = Rerun.of(execution, strand, identity)
+            if again is None or not await self._repeat(again, works):
+                self._fork(None)
+                await self._run(identity, works)
+            exhausted = not (self.failure or self.stop)
+        finally:
+            self._close()
+            execution.loop_ended(self.told, exhausted)
+        if self.failure is not None:
+            raise self.failure
+        if self.stop is not None:
+            strand.stop = self.stop
+            raise self.stop
+        return [self.results[number] for number in sorted(self.results)]
+
+    def _fork(self, rerun: Rerun | None) -> None:
+        """Make the strands of all rounds."""
+        self.strands = []
         equal: dict[str, int] = {}
-        for number, item in enumerate(items):
+        for number, item in enumerate(self.items):
             same = equal[digest_of(item)] = equal.get(digest_of(item), -1) + 1
             fork = self.strand.fork(round_path(self.strand.path, item, same))
             fork.rounds = (*self.strand.rounds, number)
             fork.turn = Turn(self, number)
-            fork.in_race = self.strand.in_race
+            fork.in_race |= self.on_fail == "fail-fast"
+            fork.rerun = fork.rerun or rerun
             self.strands.append(fork)
 
-    async def perform(self, works: Sequence[Callable[[], Coroutine[Any, Any, T]]]) -> list[T]:
-        """Run the rounds; gives the results of those that succeeded, in order."""
-        racing = Racing(list(zip(self.strands, works, strict=True)))
-        results: dict[int, T] = {}
-        stop: Stop | None = None
+    async def _repeat(self, rerun: Rerun, works: Sequence[Work]) -> bool:
+        """Take what a loop that was cut short had done from the journal; False where that can't be done."""
+        self._fork(rerun)
+        numbers = sorted((*rerun.won, *rerun.failed))
+        self._missing = frozenset(range(len(works))) - frozenset(numbers)
+        if numbers[-1] < len(works) and await rerun.done(self._running(numbers, works), self._take):
+            return True
+        self.merged, self.filed, self.results = {}, {}, {}
+        self.failure = self.stop = None
+        self._next, self._ended, self._turns, self._missing = 0, {}, {}, frozenset()
+        return False
+
+    def _running(self, numbers: Iterable[int], works: Sequence[Work]) -> Racing:
+        for number in numbers:
+            self.execution.round_started(self.told, number)
+        return Racing([(n, self.strands[n], works[n]) for n in numbers])
+
+    async def _run(self, identity: str, works: Sequence[Work]) -> None:
+        racing = self._running(range(len(works)), works)
         try:
             while racing.left:
                 number, task = await racing.next()
                 failure = failure_of(task)
-                if failure is None:
-                    results[number] = task.result()
-                    self.execution.handled(self.strands[number].failures)
-                elif isinstance(failure, ProseError):
-                    failures = self.strands[number].failures
-                    if self.on_fail == "fail-fast":
-                        self.strand.failures = (*self.strand.failures, *failures)
-                        raise failure
-                    self.execution.handled(failures)
-                elif isinstance(failure, Stop):
-                    # Later rounds can't have their turn before this one has ended, in another life.
-                    stop = stop or failure
-                    self._stop_turns_after(number, failure)
-                    continue
-                else:
-                    raise failure
-                self._end(number, failure is None)
+                self._take(number, failure, None if failure else task.result())
+                if self.failure is not None:
+                    break
         finally:
+            for number in racing.given_up():
+                self._tell(number, "cancelled")
             await racing.cancel()
-            self._close(results)
-        if stop is not None:
-            self.strand.stop = stop
-            raise stop
-        return [results[number] for number in sorted(results)]
+        if self.failure is not None and racing.left:
+            record_race(self.execution, identity, sorted(self.results), [number], self.strands)
+
+    def _take(self, number: int, failure: BaseException | None, result: Any) -> None:
+        """Take in how a round ended."""
+        failures = self.strands[number].failures
+        if failure is None:
+            self.results[number] = result
+            self.execution.handled(failures)
+            self._tell(number, "complete")
+        elif isinstance(failure, ProseError):
+            self._tell(number, "failed")
+            if self.on_fail == "fail-fast":
+                self.strand.failures = (*self.strand.failures, *failures)
+                self.failure = failure
+                return
+            self.execution.handled(failures)
+        elif isinstance(failure, Stop):
+            # Later rounds can't have their turn before this one has ended, in another life.
+            self.stop = self.stop or failure
+            self._tell(number, "stopped")
+            self._stop_turns_after(number, failure)
+            return
+        else:
+            raise failure
+        self._end(number, failure is None)
+
+    def _tell(self, number: int, status: BranchStatus) -> None:
+        if self.execution.observed:
+            self.execution.tell(RoundEnded(self.told, number, status))
 
     async def turn_of(self, number: int) -> None:
         if self._next >= number:
             return
+        if any(earlier in self._missing for earlier in range(self._next, number)):
+            raise Unrecorded
         turn = self._turns.setdefault(number, asyncio.get_running_loop().create_future())
         await turn
 
@@ -137,14 +205,12 @@ class ConcurrentLoop(Generic[T]):
             self.merged[(frame, name)] = bound
         self.filed.update(round.filed)
 
-    def _close(self, results: dict[int, T]) -> None:
+    def _close(self) -> None:
         """Fold what the rounds did into the strand that forked them."""
         self.strand.fold_names(self.merged)
-        self.strand.join_accounts([self.strands[number] for number in sorted(results)])
+        self.strand.join_accounts([self.strands[number] for number in sorted(self.results)])
         self.execution.refile(self.strand, self.filed)
-        if self.strand.in_race:
-            for fork in self.strands:
-                self.strand.paths |= fork.paths
+        self.strand.touch(self.strands)
 
 
 async def turn_here(strand: Strand) -> None:
@@ -163,10 +229,11 @@ async def concurrent_rounds(
     body: Callable[..., Awaitable[T]],
     on_fail: OnFail,
     indexed: bool,
+    line: int | None,
 ) -> list[T]:
     """Run `body` for every item at once."""
     run._execution.starting(strand_here.get())
-    loop: ConcurrentLoop[T] = ConcurrentLoop(run, items, on_fail)
+    loop: ConcurrentLoop[T] = ConcurrentLoop(run, items, on_fail, line)
 
     def work(item: Value, number: int) -> Callable[[], Coroutine[Any, Any, T]]:
         async def one_round() -> T:

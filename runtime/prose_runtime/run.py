@@ -71,7 +71,10 @@ class Run:
         """The newest result of a session of an agent, in program order as seen here. Raises Unbound."""
         value = self._execution.here().latest.get(agent)
         if value is None:
-            raise Unbound(f"'{agent.name}' has no value yet: no session of this agent has ended", line=self._line())
+            raise Unbound(
+                f"'{agent.name}' has no value yet: no session of this agent has ended",
+                line=self._line(),
+            )
         return value
 
     def _unbound(self, name: str) -> Unbound:
@@ -265,7 +268,10 @@ class Run:
         return input_step(self, name, question, self._line())
 
     def call(
-        self, block: Block, arguments: Sequence[Liftable], named: Mapping[str, Liftable] | None = None
+        self,
+        block: Block,
+        arguments: Sequence[Liftable],
+        named: Mapping[str, Liftable] | None = None,
     ) -> Step[Value]:
         """Call a block (what a function under `@program.block` does when a script calls it)."""
         from .calling import block_call
@@ -320,8 +326,9 @@ class Run:
         """Run `body` for all elements at once; gives the results of the rounds that succeeded, in order."""
         from .rounds import concurrent_rounds
 
-        elements = await self._execution.elements(self, items, self._line())
-        return await concurrent_rounds(self, elements, body, on_fail, index)
+        line = self._line()
+        elements = await self._execution.elements(self, items, line)
+        return await concurrent_rounds(self, elements, body, on_fail, index, line)
 
     async def turn(self) -> None:
         """Wait until all earlier rounds of the innermost concurrent loop have ended."""
@@ -392,7 +399,9 @@ async def _no() -> bool:
     return False
 
 
-def _target(let: str | None, const: str | None, assign: str | None, output: str | None) -> Target | None:
+def _target(
+    let: str | None, const: str | None, assign: str | None, output: str | None
+) -> Target | None:
     """What a call says about the name of its result."""
     from .asking import Target
 
@@ -403,8 +412,6 @@ def _target(let: str | None, const: str | None, assign: str | None, output: str 
     if assign is not None:
         return Target(assign, "assign")
     return Target(output, "output") if output is not None else None
-
-
 
 
 async def execute(program: Runnable, settings: Settings) -> Outcome:

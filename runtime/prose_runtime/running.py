@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import platform
 import signal
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +17,10 @@ from .frames import strand_here
 from .identity import digest
 from .inputs import option
 from .listing import Listing
+from .opening import opened
 from .providers.protocol import JSON, Usage
 from .run import Run
 from .settings import Outcome, Problem, Runnable, Settings
-from .state.filesystem import FilesystemStore
 from .state.state_md import StateFile
 from .values import notices
 
@@ -30,19 +32,24 @@ async def execute(program: Runnable, settings: Settings) -> Outcome:
     """Run a program to its end. Never raises for what a run can meet: the outcome says how it ended."""
     listing = Listing.of(program)
     clock = settings.clock or SystemClock()
-    missing = [name for name in listing.leading_inputs() if name not in settings.inputs]
-    if missing and settings.ask is None:
-        await settings.sessions.close()
-        return _not_started(_missing(program, missing))
     state = StateFile(listing, clock, settings.simulated)
     try:
-        store = FilesystemStore(settings.prose_dir, clock, listing.text, state.render)
+        if settings.resume is None:
+            _check_inputs(program, listing, settings)
+        store, past = opened(settings, listing, clock, state.render)
     except Stop as stop:
         await settings.sessions.close()
         return _not_started(stop)
-    execution = Execution(listing, settings, store, clock)
+    execution = Execution(listing, settings, store, clock, past)
     state.watch(execution)
     return await _Life(program, execution, state).lived()
+
+
+def _check_inputs(program: Runnable, listing: Listing, settings: Settings) -> None:
+    """Raise UsageError where inputs that the program begins with are missing and nobody is there to ask."""
+    missing = [name for name in listing.leading_inputs() if name not in settings.inputs]
+    if missing and settings.ask is None:
+        raise _missing(program, missing)
 
 
 def _missing(program: Runnable, names: list[str]) -> UsageError:
@@ -57,7 +64,15 @@ def _missing(program: Runnable, names: list[str]) -> UsageError:
 
 def _not_started(stop: Stop) -> Outcome:
     kind = _kind(stop)
-    return Outcome(None, "failed", stop.exit_code, {}, None, Usage(), problem=Problem(stop.message, kind, stop.line))
+    return Outcome(
+        None,
+        "failed",
+        stop.exit_code,
+        {},
+        None,
+        Usage(),
+        problem=Problem(stop.message, kind, stop.line),
+    )
 
 
 def _kind(stop: Stop) -> str:
@@ -88,12 +103,19 @@ class _Life:
                 "version": settings.version,
                 "at": stamp(execution.clock),
                 "simulated": settings.simulated,
+                "pid": os.getpid(),
+                "host": platform.node(),
             }
         )
         store.changed()
+        resumed = not execution.past.is_empty
         execution.tell(
-            RunStarted(store.run_id, execution.listing.name, store.directory, settings.simulated)
+            RunStarted(
+                store.run_id, execution.listing.name, store.directory, settings.simulated, resumed
+            )
         )
+        for remark in store.remarks:
+            execution.warn(remark)
         self.main = asyncio.get_running_loop().create_task(self._body())
         caught = self._catch_signals()
         try:
@@ -159,7 +181,11 @@ class _Life:
             execution.handled(execution.strand.failures)
         record: dict[str, JSON] = {"r": "end", "status": status, "at": stamp(execution.clock)}
         if problem is not None:
-            record["error"] = {"message": problem.message, "kind": problem.kind, "line": problem.line}
+            record["error"] = {
+                "message": problem.message,
+                "kind": problem.kind,
+                "line": problem.line,
+            }
         if isinstance(failure, ProseError) and failure.origin is not None:
             # This failure was not handled, whatever a finally on its way made it look like.
             record["failed"] = failure.origin
@@ -223,5 +249,3 @@ class _Life:
 
 async def _coroutine(work: Any) -> None:
     await work
-
-

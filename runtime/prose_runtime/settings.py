@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
-from .events import Observer, Status
-from .providers.protocol import Usage
-from .tasks import SessionSide
-
 if TYPE_CHECKING:
     from .clock import Clock
+    from .events import Observer, Status
+    from .providers.protocol import Usage
     from .run import Run
+    from .tasks import SessionSide
     from .values import Value
 
 
@@ -68,6 +67,35 @@ class InputWanted:
     secret: bool
 
 
+State = Literal["filesystem", "in-context"]
+"""Where a run's state is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What stops a run before the step that would pass it; None: nothing does.
+
+    They count the whole run over all its lives, but for `seconds`, which counts this process.
+    """
+
+    sessions: int | None = None
+    tokens: int | None = None
+    usd: float | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resumption:
+    """Which run is taken up again, and how much of it."""
+
+    run: str
+    """Its id, or "last": the latest run of this program."""
+    reuse: Literal["unchanged", "all"] = "unchanged"
+    """`all` leaves out what changed the working directory and other places (the world) since a step was recorded."""
+    strict: bool = False
+    """Refuse when the program's source has changed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How to run a program. The session side brings the provider, the default model and the decider model."""
@@ -79,11 +107,13 @@ class Settings:
     """Inputs to show as *** besides those whose name says so."""
     ask: Callable[[InputWanted], Awaitable[str]] | None = None
     """Asks the person; None without a terminal."""
-    state: Literal["filesystem"] = "filesystem"
+    state: State = "filesystem"
     prose_dir: Path = Path(".prose")
     max_concurrency: int = 10
     max_rounds: int = 1000
     """The safety cap of loops with neither condition nor max."""
+    bounds: Bounds = Bounds()
+    resume: Resumption | None = None
     observers: Sequence[Observer] = ()
     simulated: bool = False
     command: str = "python program.py"

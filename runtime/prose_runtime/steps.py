@@ -35,11 +35,11 @@ class Step(Generic[T_co]):
     def __await__(self) -> Generator[Any, Any, T_co]:
         return self.start().__await__()
 
-    def prepare(self) -> None:
-        """Fix what identifies this step here and now; for steps that are identified where they are written."""
-
     def as_branch(self, name: str) -> Callable[[], Coroutine[Any, Any, T_co]]:
-        """What runs this step as the branch `name` of a parallel."""
+        """What runs this step as the branch `name` of a parallel, also more than once.
+
+        A step that is identified where it is written is identified here and now.
+        """
         return self.start
 
     def binds_itself(self) -> bool:

@@ -104,7 +104,9 @@ class Task:
     hints: Hints = field(default_factory=Hints)
     reports: Reports = field(default_factory=Reports)
 
-    def named(self, name: str | None, hints: Hints, reports: Reports) -> Task:
+    def named(
+        self, name: str | None, hints: Hints, reports: Reports, attempts_before: int = 0
+    ) -> Task:
         """This task once it starts: under its name, with whoever is told how it goes. Spelled out, as in Hints."""
         return Task(
             self.kind,
@@ -119,7 +121,7 @@ class Task:
             self.shape,
             name,
             self.retry,
-            self.attempts_before,
+            attempts_before,
             self.permissions,
             self.skills,
             hints,
@@ -137,6 +139,8 @@ class Answer:
     """Of all attempts and questions that this answer took."""
     model: str | None = None
     attempts: int = 1
+    changed_world: bool = False
+    """A tool of the session wrote, ran or sent something: what sessions with tools find may be another thing now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +187,9 @@ class SessionSide(Protocol):
     Every method raises a `ProseError` for what a program's catch can mean (session, decision, shape) and a `Stop`
     (errors.py) for what it can't: a missing or refused key. Cancelling the awaiting task cancels the call.
     """
+
+    def has_tools(self, permissions: Permissions | None) -> bool:
+        """A session with these permissions can look at the world outside the run."""
 
     async def answer(self, task: Task) -> Answer:
         """Do one session, with its retries, and give its value in the shape asked for."""

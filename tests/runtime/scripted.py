@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from prose_runtime.agents import Permissions
 from prose_runtime.errors import ProseError, SessionError
 from prose_runtime.events import Event
 from prose_runtime.program import Program
@@ -35,6 +36,9 @@ class Scripted:
     running: int = 0
     most: int = 0
     closed: int = 0
+
+    def has_tools(self, permissions: Permissions | None) -> bool:
+        return False
 
     async def answer(self, task: Task) -> Answer:
         self.tasks.append(task)

@@ -126,7 +126,6 @@ def test_a_deep_input_file_is_refused(tmp_path: Path) -> None:
         (["--state", "memory"], "no such mode"),
         (["--max-concurrency", "0"], "above 0"),
         (["--retry", "all"], "invalid choice"),
-        (["--resume", "last"], "can't resume"),
     ],
 )
 def test_wrong_usage_is_named(arguments: list[str], words: str) -> None:

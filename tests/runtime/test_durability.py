@@ -16,7 +16,7 @@ from prose_runtime.clock import SystemClock
 from prose_runtime.events import Event, RunEnded, StepFinished, StepStarted
 from prose_runtime.state.bindings import Binding
 from prose_runtime.state.files import write_together
-from prose_runtime.state.filesystem import FilesystemStore
+from prose_runtime.state.filesystem import FilesystemStore, FilesystemStores
 from scripted import Scripted, failing, play, played
 
 
@@ -198,7 +198,8 @@ def test_files_wait_for_a_quiet_moment_and_are_written_once(tmp_path: Path, monk
                 await asyncio.wait([store._writing])
 
     async def run() -> None:
-        store = FilesystemStore(tmp_path, SystemClock(), "", render)
+        store = FilesystemStores(tmp_path).create(SystemClock(), "", render)
+        assert isinstance(store, FilesystemStore)
         assert store.directory is not None
         store.bind(Binding("a", "let", Value("one")), ())
         store.bind(Binding("a", "let", Value("two")), ())

@@ -36,7 +36,7 @@ EVENTS: list[tuple[Event, str | None]] = [
     ),
     (StepStarted(SESSION), "  started  facts in profile #43 (line 20, analyst, sonnet)"),
     (StepTokens(SESSION, 1200), None),
-    (RoundStarted(1, 0, None), None),
+    (RoundStarted(1, 0), None),
     (
         StepFinished(SESSION, Value("x"), Usage(1000, 234), 3.21, "bindings/facts.md"),
         "  done     facts in profile #43 in 3.2 s, 1,234 tokens -> bindings/facts.md",

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from prose_runtime.agents import Permissions
 from prose_runtime.events import Event, Warned
 from prose_runtime.journal import Journal
 from prose_runtime.program import Program
@@ -159,6 +160,9 @@ class Recording:
             return await work()
         finally:
             self.running -= 1
+
+    def has_tools(self, permissions: Permissions | None) -> bool:
+        return self.inner.has_tools(permissions)
 
     async def answer(self, task: Task) -> Answer:
         call = Call(task.kind, task.prompt, task=task)

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ..agents import Permissions
 from ..decisions import decided, question_request
 from ..errors import DecisionError, SessionError, ShapeError
 from ..models import Models
@@ -28,6 +29,10 @@ class Sessions:
     """Off: `retry:` of the program is not done."""
     jitter: Callable[[], float] = random.random
     """A number in 0..1 that spreads retries."""
+
+    def has_tools(self, permissions: Permissions | None) -> bool:
+        """No session has tools yet."""
+        return False
 
     async def answer(self, task: Task) -> Answer:
         """Do one session; raises SessionError after its retries, ShapeError where its answer has no such shape."""

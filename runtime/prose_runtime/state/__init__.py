@@ -1,0 +1,14 @@
+"""Where the state of a run is kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .store import Stores
+
+
+def stores_of(prose_dir: Path) -> Stores:
+    """The place where runs are kept."""
+    from .filesystem import FilesystemStores
+
+    return FilesystemStores(prose_dir)

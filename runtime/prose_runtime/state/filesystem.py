@@ -7,17 +7,22 @@ thread: several share the fsync of their folder, and what is bound again before 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
+from shutil import rmtree
+from typing import Any
 
 from ..clock import Clock, run_name
-from ..errors import StoreFailed
+from ..errors import StoreFailed, UsageError
 from ..identity import digest_of
-from ..journal import Journal
+from ..journal import Journal, Read, is_locked, read_journal
 from ..providers.protocol import JSON
 from ..values import Value
-from .bindings import Binding, body, file_name, rendered
+from .bindings import Binding, NotABinding, body, file_name, parsed, rendered
 from .files import write_together, write_whole
+from .store import Store
 
 QUIET = 0.1
 """Seconds without news after which files are written: while steps follow each other they would make the journal wait."""
@@ -26,21 +31,159 @@ LATEST = 2.0
 """Seconds after which files are written in any case."""
 
 
+JOURNAL = "journal.jsonl"
+PROGRAM = "program.prose"
+
+
+class FilesystemStores:
+    """Runs in the folders of `.prose/runs/`."""
+
+    def __init__(self, prose_dir: Path) -> None:
+        self._prose_dir = prose_dir
+        self._runs = prose_dir / "runs"
+        self.where = str(self._runs)
+
+    def create(self, clock: Clock, source: str, render: Callable[[], str]) -> Store:
+        home = self._runs / run_name(clock)
+        try:
+            (home / "bindings").mkdir(parents=True, mode=0o700)
+            home.chmod(0o700)
+            ignore = self._prose_dir / ".gitignore"
+            if not ignore.exists():
+                write_whole(ignore, b"runs/\n.env\n")
+            write_whole(home / PROGRAM, _bytes(source))
+            return FilesystemStore(home, Journal(home / JOURNAL), render)
+        except OSError as problem:
+            raise StoreFailed(
+                f"can't make the run's folder {home}: {problem.strerror or problem}; "
+                "choose another place with --prose-dir"
+            ) from None
+
+    def reopen(self, run_id: str, source: str, render: Callable[[], str]) -> Store:
+        home = self._home(run_id)
+        try:
+            (home / "bindings").mkdir(mode=0o700, exist_ok=True)
+            journal = Journal(home / JOURNAL)
+            try:
+                _keep_source(home, _bytes(source))
+                return FilesystemStore(home, journal, render)
+            except OSError:
+                journal.close()
+                raise
+        except OSError as problem:
+            raise StoreFailed(
+                f"can't take up the run in {home}: {problem.filename or home}: {problem.strerror or problem}"
+            ) from None
+
+    def runs(self) -> Sequence[str]:
+        try:
+            return sorted(entry.name for entry in self._runs.iterdir() if entry.is_dir())
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as problem:
+            raise UsageError(
+                f"{self._runs}: can't be read: {problem.strerror or problem}"
+            ) from None
+
+    def records(self, run_id: str) -> Sequence[Mapping[str, Any]]:
+        return read_journal(self._home(run_id) / JOURNAL).records
+
+    def is_held(self, run_id: str) -> bool:
+        return is_locked(self._home(run_id) / JOURNAL)
+
+    def state(self, run_id: str) -> str | None:
+        try:
+            return (self._home(run_id) / "state.md").read_text("utf-8", "replace")
+        except OSError:
+            return None
+
+    def bindings(self, run_id: str) -> Sequence[tuple[str, Binding | None]]:
+        found: list[tuple[str, Binding | None]] = []
+        for path in sorted((self._home(run_id) / "bindings").glob("*.md")):
+            try:
+                found.append((path.name, parsed(path.read_bytes())))
+            except (OSError, NotABinding):
+                found.append((path.name, None))
+        return found
+
+    def attachment(self, run_id: str, digest8: str) -> str | None:
+        for path in sorted((self._home(run_id) / "attachments").glob(f"*-{digest8}.md")):
+            with suppress(OSError):
+                return path.read_text("utf-8", "replace")
+        return None
+
+    def directory(self, run_id: str) -> Path | None:
+        return self._home(run_id)
+
+    def remove(self, run_id: str) -> None:
+        # Held while it goes, so that nobody takes it up meanwhile.
+        home = self._home(run_id)
+        journal = Journal(home / JOURNAL)
+        try:
+            rmtree(home)
+        finally:
+            journal.close()
+
+    def _home(self, run_id: str) -> Path:
+        home = self._runs / run_id
+        if not run_id or Path(run_id).name != run_id or not home.is_dir():
+            raise UsageError(f"there is no run {run_id} in {self._runs}")
+        return home
+
+
+def _bytes(source: str) -> bytes:
+    return source.encode("utf-8", "surrogatepass")
+
+
+def _keep_source(home: Path, source: bytes) -> None:
+    """Put the source into the run's folder, and what it replaces beside it: program-1.prose, program-2.prose, ..."""
+    path = home / PROGRAM
+    if _holds(path, source):
+        return
+    if path.exists():
+        number = next(n for n in count(1) if not (home / f"program-{n}.prose").exists())
+        write_whole(home / f"program-{number}.prose", path.read_bytes())
+    write_whole(path, source)
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    """A file holds exactly this."""
+    try:
+        return path.read_bytes() == data
+    except OSError:
+        return False
+
+
+def _remarks(found: Read, journal: Path) -> list[str]:
+    remarks = []
+    if found.torn:
+        remarks.append(
+            f"the last record of {journal} was cut off in the middle and is dropped: its process died"
+        )
+    if found.damaged:
+        lines = ", ".join(map(str, found.damaged[:5])) + (", ..." if len(found.damaged) > 5 else "")
+        remarks.append(
+            f"{journal} is damaged (line {lines}): what stood there is not known, and is done again"
+        )
+    return remarks
+
+
 class FilesystemStore:
     """Keeps a run in `.prose/runs/{run id}/`."""
 
-    def __init__(self, prose_dir: Path, clock: Clock, source: str, render: Callable[[], str]) -> None:
-        """Make the folder of a new run; raises StoreFailed where that can't be done, UsageError where it is taken.
-
-        `render` gives the text of state.md.
-        """
-        self.run_id = run_name(clock)
-        self.directory: Path | None = prose_dir / "runs" / self.run_id
-        self._home = self.directory
+    def __init__(self, home: Path, journal: Journal, render: Callable[[], str]) -> None:
+        """Work on a run in a folder that is there; `render` gives the text of state.md. Raises OSError."""
+        self.run_id = home.name
+        self.directory: Path | None = home
+        self._home = home
+        self._journal = journal
+        found = journal.read()
+        self.past: Sequence[Mapping[str, Any]] = found.records
+        self.remarks: Sequence[str] = _remarks(found, home / JOURNAL)
+        self._fresh = not found.records
         self._told = _as_told(self.directory)
         self.on_failure: Callable[[StoreFailed], None] = _ignore
         self._render = render
-        self._clock = clock
         self._wanted: dict[str, Callable[[], bytes]] = {}
         self._late: dict[str, Callable[[], bytes]] = {}
         self._attached: set[str] = set()
@@ -49,19 +192,7 @@ class FilesystemStore:
         self._news = 0.0
         self._oldest_news = 0.0
         self._failed: StoreFailed | None = None
-        try:
-            (self._home / "bindings").mkdir(parents=True, mode=0o700)
-            self._home.chmod(0o700)
-            ignore = prose_dir / ".gitignore"
-            if not ignore.exists():
-                write_whole(ignore, b"runs/\n.env\n")
-            write_whole(self._home / "program.prose", source.encode("utf-8", "surrogatepass"))
-            self._journal = Journal(self._home / "journal.jsonl", self._fail)
-        except OSError as problem:
-            raise StoreFailed(
-                f"can't make the run's folder {self._home}: {problem.strerror or problem}; "
-                "choose another place with --prose-dir"
-            ) from None
+        journal.on_failure = self._fail
 
     def record(self, record: Mapping[str, JSON], *, paid: bool = True, told: bool = False) -> None:
         self._journal.add(record, paid=paid, told=told)
@@ -95,6 +226,12 @@ class FilesystemStore:
             self._wanted[file] = lambda: rendered(binding)
         self.changed()
         return f"{self._told}/{file}"
+
+    def read(self, place: str) -> Binding | None:
+        try:
+            return parsed((self._home / "bindings" / place.rpartition("/")[2]).read_bytes())
+        except (OSError, NotABinding):
+            return None
 
     def attach(self, name: str, value: Value) -> str:
         file = f"attachments/{name}-{digest_of(value)[:8]}.md"
@@ -141,7 +278,9 @@ class FilesystemStore:
             return
         loop = asyncio.get_running_loop()
         now = loop.time()
-        if self._writing is not None or (now - self._news < QUIET * 0.9 and now - self._oldest_news < LATEST):
+        if self._writing is not None or (
+            now - self._news < QUIET * 0.9 and now - self._oldest_news < LATEST
+        ):
             self._timer = loop.call_later(QUIET, self._due)
             return
         self._want_state()
@@ -168,7 +307,9 @@ class FilesystemStore:
             # Not only what the disk says: whatever stops a file from being written must not pass unseen.
             reason = getattr(problem, "strerror", None) or f"{type(problem).__name__}: {problem}"
             where = getattr(problem, "filename", None) or self._home
-            self._fail(StoreFailed(f"can't write {where}: {reason}; what was recorded before is kept"))
+            self._fail(
+                StoreFailed(f"can't write {where}: {reason}; what was recorded before is kept")
+            )
 
     def _write(self, batch: Mapping[str, Callable[[], bytes]]) -> None:
         """Write files whole, folder by folder; in a thread."""
@@ -181,7 +322,11 @@ class FilesystemStore:
         for folder, files in sorted(folders.items(), reverse=True):
             place = self._home / folder
             place.mkdir(mode=0o700, exist_ok=True)
-            write_together(place, files)
+            if not self._fresh:
+                # Most of what a resumed run binds first is there from its earlier life.
+                files = [(name, data) for name, data in files if not _holds(place / name, data)]
+            if files:
+                write_together(place, files)
 
     def _fail(self, failed: StoreFailed) -> None:
         if self._failed is None:

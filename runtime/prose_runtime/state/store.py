@@ -1,11 +1,16 @@
-"""What a run needs of the place that keeps its state: one protocol, one store per mode."""
+"""What a run needs of the place that keeps its state: one protocol, one file per kind of store.
+
+`Stores` is the place where runs are kept, `Store` one run that is being worked on. Run and emitted code know neither
+which store they have nor how it keeps anything; every store must pass the same conformance suite.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+from ..clock import Clock
 from ..errors import StoreFailed
 from ..providers.protocol import JSON
 from ..values import Value
@@ -21,6 +26,10 @@ class Store(Protocol):
     run_id: str
     directory: Path | None
     on_failure: Callable[[StoreFailed], None]
+    past: Sequence[Mapping[str, Any]]
+    """The records of earlier lives, in order; empty in a new run."""
+    remarks: Sequence[str]
+    """What people must be told of how the run was found: half a record dropped, damaged ones passed over."""
 
     @property
     def recorded(self) -> int:
@@ -58,6 +67,9 @@ class Store(Protocol):
         `late` waits for the next state.md: for values that are computed often and read rarely.
         """
 
+    def read(self, place: str) -> Binding | None:
+        """A binding as an earlier life left it at a place that `bind` gave; None where it can't be read."""
+
     def attach(self, name: str, value: Value) -> str:
         """Write a value that has no file of its own where a session can read it. Returns its place."""
 
@@ -69,3 +81,44 @@ class Store(Protocol):
 
     async def close(self) -> None:
         """Write what is left, a last state.md among it, and give the run up."""
+
+
+class Stores(Protocol):
+    """Where runs are kept. Nothing here is done while a run works, but for `create` and `reopen` at its start."""
+
+    where: str
+    """The place, for messages."""
+
+    def create(self, clock: Clock, source: str, render: Callable[[], str]) -> Store:
+        """A new run of a program with this source; `render` gives the text of state.md. Raises StoreFailed."""
+
+    def reopen(self, run_id: str, source: str, render: Callable[[], str]) -> Store:
+        """A run taken up again. Keeps the old source beside a changed one.
+
+        Raises UsageError where there is no such run or another process works on it, StoreFailed where it can't be
+        read or written.
+        """
+
+    def runs(self) -> Sequence[str]:
+        """The ids of all runs, oldest first. Raises UsageError where the place can't be read."""
+
+    def records(self, run_id: str) -> Sequence[Mapping[str, Any]]:
+        """The journal of a run; raises OSError where it can't be read."""
+
+    def is_held(self, run_id: str) -> bool:
+        """A process is working on the run."""
+
+    def state(self, run_id: str) -> str | None:
+        """The newest state.md of a run."""
+
+    def bindings(self, run_id: str) -> Sequence[tuple[str, Binding | None]]:
+        """The bindings of a run by file name; None for what can't be read as one."""
+
+    def attachment(self, run_id: str, digest8: str) -> str | None:
+        """The text of an attached value."""
+
+    def directory(self, run_id: str) -> Path | None:
+        """The folder of a run, for people; None where it has none."""
+
+    def remove(self, run_id: str) -> None:
+        """Delete a run for good; raises UsageError where a process works on it, OSError where it can't be done."""

@@ -1,0 +1,152 @@
+"""Branches that run at once, and races that were cut short: what is recorded of them, and how they are run again.
+
+A race is recorded with its outcome, so that a later life starts the winners alone, and with the counters of what was
+asked in it, so that later steps count on from where the losers had got.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .calling import ended_after_cancelling
+from .errors import ProseError
+from .frames import Strand, strand_here
+
+if TYPE_CHECKING:
+    from .execution import Execution
+
+T = TypeVar("T")
+
+Work = Callable[[], Coroutine[Any, Any, Any]]
+
+
+class Racing:
+    """Tasks that run at once, handed out one by one as they end."""
+
+    def __init__(self, works: Iterable[tuple[int, Strand, Work]]) -> None:
+        """`works`: each with its number, which stays its own when others are left out."""
+        self.tasks: list[asyncio.Task[Any]] = []
+        self._numbers: dict[asyncio.Task[Any], int] = {}
+        self._ended: deque[asyncio.Task[Any]] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+        loop = asyncio.get_running_loop()
+        for number, strand, work in works:
+            task = loop.create_task(_in_strand(strand, work))
+            self._numbers[task] = number
+            self.tasks.append(task)
+            task.add_done_callback(self._end)
+        self.left = len(self.tasks)
+
+    def _end(self, task: asyncio.Task[Any]) -> None:
+        self._ended.append(task)
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def next(self) -> tuple[int, asyncio.Task[Any]]:
+        """The number and the task that ended next."""
+        while not self._ended:
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
+        task = self._ended.popleft()
+        self.left -= 1
+        return self._numbers[task], task
+
+    def given_up(self) -> list[int]:
+        """The numbers of those that were not handed out."""
+        taken = {task for task in self.tasks if task.done()} - set(self._ended)
+        return [number for task, number in self._numbers.items() if task not in taken]
+
+    async def cancel(self) -> None:
+        """Cancel what still runs and return when nothing does."""
+        await ended_after_cancelling(self.tasks)
+
+
+async def _in_strand(strand: Strand, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    strand_here.set(strand)
+    return await work()
+
+
+def failure_of(task: asyncio.Task[Any]) -> BaseException | None:
+    """What ended a task, None where it succeeded."""
+    if task.cancelled():
+        return asyncio.CancelledError()
+    return task.exception()
+
+
+class Unrecorded(BaseException):
+    """What only the journal may answer is not in it: the record of the race around it is void."""
+
+
+class Rerun:
+    """One attempt to take the outcome of a race from the journal. What it counted and used can be put back."""
+
+    def __init__(
+        self, execution: Execution, won: Sequence[int], failed: Sequence[int], counters: Any
+    ) -> None:
+        self.won = tuple(won)
+        self.failed = tuple(failed)
+        self.asked: list[tuple[str, str]] = []
+        """What was identified in it: scope path and content."""
+        self.used: list[str] = []
+        """Identities of the records that it took."""
+        self._execution = execution
+        self._counters = counters
+
+    @classmethod
+    def of(cls, execution: Execution, strand: Strand, identity: str) -> Rerun | None:
+        """The recorded race of this identity; None where there is none."""
+        record = execution.past.race(identity)
+        if record is None:
+            return None
+        return cls(execution, record["won"], record["failed"], record["counters"])
+
+    async def done(
+        self, racing: Racing, ended: Callable[[int, BaseException | None, Any], None]
+    ) -> bool:
+        """Let all that is in `racing` end; False, with everything put back, where the journal lacks something."""
+        execution, strand = self._execution, strand_here.get()
+        try:
+            while racing.left:
+                number, task = await racing.next()
+                failure = failure_of(task)
+                if (failure is None) != (number in self.won):
+                    raise (
+                        failure
+                        if failure is not None and not isinstance(failure, ProseError)
+                        else Unrecorded
+                    )
+                ended(number, failure, None if failure else task.result())
+        except Unrecorded:
+            if strand.rerun is not None:
+                # The race around this one is run again as a whole.
+                raise
+            await racing.cancel()
+            execution.put_back(self)
+            return False
+        finally:
+            await racing.cancel()
+        execution.count_on(strand, self._counters)
+        return True
+
+
+def record_race(
+    execution: Execution,
+    identity: str,
+    won: Sequence[int],
+    failed: Sequence[int],
+    strands: Sequence[Strand],
+) -> None:
+    """Record how a race that was cut short came out."""
+    asked = {key for strand in strands for key in strand.asked}
+    execution.store.record(
+        {
+            "r": "race",
+            "id": identity,
+            "won": [*won],
+            "failed": [*failed],
+            "counters": execution.counters(asked),
+        }
+    )
