@@ -19,17 +19,16 @@ Records (`r` says which; `id` is the identity of a step or frame):
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
 import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from .errors import StoreFailed, UsageError
+from .errors import StoreFailed
 from .providers.protocol import JSON
+from .state.reading import Read, lock, read_journal
 
 SLOW = 0.0005
 """Seconds. A disk whose fsync takes longer is waited for in a thread, a faster one where it is: a thread costs more."""
@@ -39,56 +38,6 @@ SLOW_ALONE = 0.02
 
 SOON = 0.01
 """Seconds after which a record is made durable although nobody waits for it."""
-
-
-class Read(NamedTuple):
-    """What a journal holds."""
-
-    records: list[dict[str, Any]]
-    size: int
-    """Bytes up to the end of the last whole record."""
-    torn: bool
-    """Half a record stands behind it: its process died while writing."""
-    damaged: list[int]
-    """Lines, from 1, that are no records."""
-
-
-def read_journal(path: Path) -> Read:
-    """Read a journal; raises OSError."""
-    records: list[dict[str, Any]] = []
-    damaged: list[int] = []
-    size = 0
-    torn = False
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.endswith(b"\n"):
-                torn = True
-                break
-            size += len(line)
-            try:
-                record = json.loads(line)
-            except ValueError:
-                record = None
-            if isinstance(record, dict) and isinstance(record.get("r"), str):
-                records.append(record)
-            elif line.strip():
-                damaged.append(number)
-    return Read(records, size, torn, damaged)
-
-
-def is_locked(path: Path) -> bool:
-    """A process is working on the run of this journal."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
 
 
 class Journal:
@@ -101,16 +50,7 @@ class Journal:
         """Open and lock the journal; raises UsageError where another process has it, OSError where it can't be."""
         self._path = path
         self.on_failure: Callable[[StoreFailed], None] = _ignore
-        self._descriptor = os.open(
-            path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600
-        )
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(self._descriptor)
-            raise UsageError(
-                f"{_holder(path)} is working on this run ({path.parent}); wait for it or stop it first"
-            ) from None
+        self._descriptor = lock(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         self._size = os.fstat(self._descriptor).st_size
         self._lines: list[str] = []
         self.added = 0
@@ -297,15 +237,6 @@ class Journal:
                 f"can't write {self._path}: {reason}; what was recorded before is kept"
             )
             self.on_failure(self._failed)
-
-
-def _holder(path: Path) -> str:
-    """Which process has the journal, as its newest life says."""
-    with suppress(OSError):
-        lives = [record for record in read_journal(path).records if record["r"] == "run"]
-        if lives and lives[-1].get("pid"):
-            return f"process {lives[-1]['pid']} on {lives[-1].get('host', 'this machine')}"
-    return "another process"
 
 
 def _ignore(failed: StoreFailed) -> None: ...

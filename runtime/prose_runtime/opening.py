@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .clock import Clock
-from .errors import UsageError
+from .errors import StoreFailed, UsageError
 from .identity import digest
 from .listing import Listing
 from .past import Past
@@ -62,7 +62,7 @@ def found(stores: Stores, wanted: str, program: str | None = None) -> str:
 def _program(stores: Stores, run_id: str) -> str | None:
     try:
         return Past(stores.records(run_id)).first.get("program")
-    except OSError:
+    except StoreFailed:
         return None
 
 
@@ -70,16 +70,9 @@ def _check(
     stores: Stores, run_id: str, wanted: Resumption, listing: Listing, simulated: bool
 ) -> None:
     """Refuse a run that this script can't go on with."""
-    try:
-        past = Past(stores.records(run_id))
-    except FileNotFoundError:
-        # Its process died before there was anything to record.
-        return
-    except OSError as problem:
-        raise UsageError(
-            f"the journal of run {run_id} can't be read: {problem.strerror or problem}"
-        ) from None
+    past = Past(stores.records(run_id))
     if past.is_empty:
+        # Its process died before there was anything to record.
         return
     if past.last["program"] != listing.name:
         raise UsageError(f"run {run_id} is one of {past.last['program']}, not of {listing.name}")

@@ -16,7 +16,8 @@ from prose_runtime.clock import SystemClock
 from prose_runtime.events import Event, RunEnded, StepFinished, StepStarted
 from prose_runtime.state.bindings import Binding
 from prose_runtime.state.files import write_together
-from prose_runtime.state.filesystem import FilesystemStore, FilesystemStores
+from prose_runtime.state.filesystem import FilesystemStore
+from prose_runtime.state.folders import FilesystemStores
 from scripted import Scripted, failing, play, played
 
 

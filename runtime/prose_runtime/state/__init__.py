@@ -9,6 +9,6 @@ from .store import Stores
 
 def stores_of(prose_dir: Path) -> Stores:
     """The place where runs are kept."""
-    from .filesystem import FilesystemStores
+    from .folders import FilesystemStores
 
     return FilesystemStores(prose_dir)

@@ -32,6 +32,14 @@ def write_together(folder: Path, files: Sequence[tuple[str, bytes]]) -> None:
         raise
 
 
+def holds(path: Path, data: bytes) -> bool:
+    """A file holds exactly this."""
+    try:
+        return path.read_bytes() == data
+    except OSError:
+        return False
+
+
 def _mark() -> str:
     return f".{os.getpid()}.tmp"
 

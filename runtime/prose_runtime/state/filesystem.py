@@ -8,150 +8,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from itertools import count
 from pathlib import Path
-from shutil import rmtree
 from typing import Any
 
-from ..clock import Clock, run_name
-from ..errors import StoreFailed, UsageError
+from ..errors import StoreFailed
 from ..identity import digest_of
-from ..journal import Journal, Read, is_locked, read_journal
+from ..journal import Journal
 from ..providers.protocol import JSON
 from ..values import Value
 from .bindings import Binding, NotABinding, body, file_name, parsed, rendered
-from .files import write_together, write_whole
-from .store import Store
+from .files import holds, write_together
+from .reading import JOURNAL, Read
 
 QUIET = 0.1
 """Seconds without news after which files are written: while steps follow each other they would make the journal wait."""
 
 LATEST = 2.0
 """Seconds after which files are written in any case."""
-
-
-JOURNAL = "journal.jsonl"
-PROGRAM = "program.prose"
-
-
-class FilesystemStores:
-    """Runs in the folders of `.prose/runs/`."""
-
-    def __init__(self, prose_dir: Path) -> None:
-        self._prose_dir = prose_dir
-        self._runs = prose_dir / "runs"
-        self.where = str(self._runs)
-
-    def create(self, clock: Clock, source: str, render: Callable[[], str]) -> Store:
-        home = self._runs / run_name(clock)
-        try:
-            (home / "bindings").mkdir(parents=True, mode=0o700)
-            home.chmod(0o700)
-            ignore = self._prose_dir / ".gitignore"
-            if not ignore.exists():
-                write_whole(ignore, b"runs/\n.env\n")
-            write_whole(home / PROGRAM, _bytes(source))
-            return FilesystemStore(home, Journal(home / JOURNAL), render)
-        except OSError as problem:
-            raise StoreFailed(
-                f"can't make the run's folder {home}: {problem.strerror or problem}; "
-                "choose another place with --prose-dir"
-            ) from None
-
-    def reopen(self, run_id: str, source: str, render: Callable[[], str]) -> Store:
-        home = self._home(run_id)
-        try:
-            (home / "bindings").mkdir(mode=0o700, exist_ok=True)
-            journal = Journal(home / JOURNAL)
-            try:
-                _keep_source(home, _bytes(source))
-                return FilesystemStore(home, journal, render)
-            except OSError:
-                journal.close()
-                raise
-        except OSError as problem:
-            raise StoreFailed(
-                f"can't take up the run in {home}: {problem.filename or home}: {problem.strerror or problem}"
-            ) from None
-
-    def runs(self) -> Sequence[str]:
-        try:
-            return sorted(entry.name for entry in self._runs.iterdir() if entry.is_dir())
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        except OSError as problem:
-            raise UsageError(
-                f"{self._runs}: can't be read: {problem.strerror or problem}"
-            ) from None
-
-    def records(self, run_id: str) -> Sequence[Mapping[str, Any]]:
-        return read_journal(self._home(run_id) / JOURNAL).records
-
-    def is_held(self, run_id: str) -> bool:
-        return is_locked(self._home(run_id) / JOURNAL)
-
-    def state(self, run_id: str) -> str | None:
-        try:
-            return (self._home(run_id) / "state.md").read_text("utf-8", "replace")
-        except OSError:
-            return None
-
-    def bindings(self, run_id: str) -> Sequence[tuple[str, Binding | None]]:
-        found: list[tuple[str, Binding | None]] = []
-        for path in sorted((self._home(run_id) / "bindings").glob("*.md")):
-            try:
-                found.append((path.name, parsed(path.read_bytes())))
-            except (OSError, NotABinding):
-                found.append((path.name, None))
-        return found
-
-    def attachment(self, run_id: str, digest8: str) -> str | None:
-        for path in sorted((self._home(run_id) / "attachments").glob(f"*-{digest8}.md")):
-            with suppress(OSError):
-                return path.read_text("utf-8", "replace")
-        return None
-
-    def directory(self, run_id: str) -> Path | None:
-        return self._home(run_id)
-
-    def remove(self, run_id: str) -> None:
-        # Held while it goes, so that nobody takes it up meanwhile.
-        home = self._home(run_id)
-        journal = Journal(home / JOURNAL)
-        try:
-            rmtree(home)
-        finally:
-            journal.close()
-
-    def _home(self, run_id: str) -> Path:
-        home = self._runs / run_id
-        if not run_id or Path(run_id).name != run_id or not home.is_dir():
-            raise UsageError(f"there is no run {run_id} in {self._runs}")
-        return home
-
-
-def _bytes(source: str) -> bytes:
-    return source.encode("utf-8", "surrogatepass")
-
-
-def _keep_source(home: Path, source: bytes) -> None:
-    """Put the source into the run's folder, and what it replaces beside it: program-1.prose, program-2.prose, ..."""
-    path = home / PROGRAM
-    if _holds(path, source):
-        return
-    if path.exists():
-        number = next(n for n in count(1) if not (home / f"program-{n}.prose").exists())
-        write_whole(home / f"program-{number}.prose", path.read_bytes())
-    write_whole(path, source)
-
-
-def _holds(path: Path, data: bytes) -> bool:
-    """A file holds exactly this."""
-    try:
-        return path.read_bytes() == data
-    except OSError:
-        return False
 
 
 def _remarks(found: Read, journal: Path) -> list[str]:
@@ -324,7 +197,7 @@ class FilesystemStore:
             place.mkdir(mode=0o700, exist_ok=True)
             if not self._fresh:
                 # Most of what a resumed run binds first is there from its earlier life.
-                files = [(name, data) for name, data in files if not _holds(place / name, data)]
+                files = [(name, data) for name, data in files if not holds(place / name, data)]
             if files:
                 write_together(place, files)
 

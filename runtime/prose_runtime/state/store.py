@@ -84,7 +84,10 @@ class Store(Protocol):
 
 
 class Stores(Protocol):
-    """Where runs are kept. Nothing here is done while a run works, but for `create` and `reopen` at its start."""
+    """Where runs are kept. Nothing here is done while a run works, but for `create` and `reopen` at its start.
+
+    What looks at one run raises UsageError where there is none of that id, and reads also while a process works on it.
+    """
 
     where: str
     """The place, for messages."""
@@ -103,22 +106,28 @@ class Stores(Protocol):
         """The ids of all runs, oldest first. Raises UsageError where the place can't be read."""
 
     def records(self, run_id: str) -> Sequence[Mapping[str, Any]]:
-        """The journal of a run; raises OSError where it can't be read."""
+        """The journal of a run, empty where nothing was recorded; raises StoreFailed where it can't be read."""
 
     def is_held(self, run_id: str) -> bool:
         """A process is working on the run."""
 
+    def sources(self, run_id: str) -> Sequence[str]:
+        """The program's source, after those that it replaced in this run, oldest first; what is not kept is left out."""
+
     def state(self, run_id: str) -> str | None:
-        """The newest state.md of a run."""
+        """The newest state.md of a run; None where it has none yet."""
 
     def bindings(self, run_id: str) -> Sequence[tuple[str, Binding | None]]:
-        """The bindings of a run by file name; None for what can't be read as one."""
+        """The bindings of a run by file name, the last part of the places that `bind` gave; None for what is no binding."""
 
     def attachment(self, run_id: str, digest8: str) -> str | None:
-        """The text of an attached value."""
+        """The text of an attached value, by the first eight digits of its digest; None where there is none."""
 
     def directory(self, run_id: str) -> Path | None:
         """The folder of a run, for people; None where it has none."""
 
     def remove(self, run_id: str) -> None:
-        """Delete a run for good; raises UsageError where a process works on it, OSError where it can't be done."""
+        """Delete a run for good, whole or not at all.
+
+        Raises UsageError where a process works on it or it is not this store's own, StoreFailed where it can't be done.
+        """

@@ -1,0 +1,104 @@
+"""journal.jsonl as others see it: its whole records, and whether a process is at work on the run."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import UsageError
+
+JOURNAL = "journal.jsonl"
+"""The name of a run's journal."""
+
+
+class Read(NamedTuple):
+    """What a journal holds."""
+
+    records: list[dict[str, Any]]
+    size: int
+    """Bytes up to the end of the last whole record."""
+    torn: bool
+    """Half a record stands behind it: its process died while writing."""
+    damaged: list[int]
+    """Lines, from 1, that are no records."""
+
+
+def read_journal(path: Path) -> Read:
+    """Read a journal; raises OSError."""
+    records: list[dict[str, Any]] = []
+    damaged: list[int] = []
+    size = 0
+    torn = False
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.endswith(b"\n"):
+                torn = True
+                break
+            size += len(line)
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError):
+                record = None
+            if isinstance(record, dict) and isinstance(record.get("r"), str):
+                records.append(record)
+            elif line.strip():
+                damaged.append(number)
+    return Read(records, size, torn, damaged)
+
+
+def is_locked(path: Path) -> bool:
+    """A process is working on the run of this journal."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return not _locked(descriptor, fcntl.LOCK_SH)
+    except OSError:
+        # A file system without locks: nobody can have one.
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def lock(path: Path, flags: int) -> int:
+    """Open a journal as the only one; the lock ends with the descriptor, so with its process at the latest.
+
+    Raises UsageError where another process has it or the run was deleted meanwhile, OSError where it can't be opened.
+    """
+    descriptor = os.open(path, flags | os.O_CLOEXEC, 0o600)
+    try:
+        while not _locked(descriptor, fcntl.LOCK_EX):
+            # Who only looks whether there is a lock (`is_locked`) has half of one for that moment.
+            if not _locked(descriptor, fcntl.LOCK_SH):
+                raise UsageError(
+                    f"{_holder(path)} is working on this run ({path.parent}); wait for it or stop it first"
+                )
+        if os.fstat(descriptor).st_nlink == 0:
+            raise UsageError(f"this run ({path.parent}) was deleted just now")
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _locked(descriptor: int, sort: int) -> bool:
+    """Whether the lock was to be had."""
+    try:
+        fcntl.flock(descriptor, sort | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _holder(path: Path) -> str:
+    """Which process has the journal, as its newest life says."""
+    with suppress(OSError):
+        lives = [record for record in read_journal(path).records if record["r"] == "run"]
+        if lives and lives[-1].get("pid"):
+            return f"process {lives[-1]['pid']} on {lives[-1].get('host', 'this machine')}"
+    return "another process"
