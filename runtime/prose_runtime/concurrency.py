@@ -117,6 +117,8 @@ class _Parallel:
             strand.touch(self.strands)
             joined = self._joined()
         finally:
+            won = [self.strands[n] for n in self._won()] if joined is not None else []
+            execution.refile(strand, strand.misfiled(self.strands, won))
             if execution.observed:
                 execution.tell(ParallelEnded(self.number, self._named(joined)))
         return joined

@@ -394,8 +394,7 @@ class Execution:
         """Write the file of a name; inside a concurrent round, the round's own file."""
         rounds = strand.rounds_in(frame)
         source = self.listing.source_at(line)
-        if rounds:
-            strand.filed[(frame, name)] = FiledName(value, kind, source)
+        strand.filed[(frame, name)] = FiledName(value, kind, source)
         return self._file(Binding(name, kind, value, source, frame.execution_id), rounds, late)
 
     def _file(self, binding: Binding, rounds: tuple[int, ...], late: bool) -> str:
@@ -410,11 +409,10 @@ class Execution:
         return self._file(Binding(name, "let", value, source, frame.execution_id), (), False)
 
     def refile(self, strand: Strand, filed: Mapping[tuple[Frame, str], FiledName]) -> None:
-        """After a concurrent loop: write the files of its names as they stand in the strand above."""
+        """After branches have ended: write the files of these names as they stand in the strand above."""
         for (frame, name), last in filed.items():
             rounds = strand.rounds_in(frame)
-            if rounds:
-                strand.filed[(frame, name)] = last
+            strand.filed[(frame, name)] = last
             binding = Binding(name, last.kind, last.value, last.source, frame.execution_id)
             path = self._file(binding, rounds, False)
             bound = strand.find(frame, name)

@@ -107,7 +107,7 @@ class Frame:
 
 
 class FiledName(NamedTuple):
-    """A binding file that a concurrent round wrote: what the plain file is to hold after the loop."""
+    """A binding file as a strand wrote it: what it is to hold again after branches that came to nothing wrote it too."""
 
     value: Value
     kind: Literal["input", "output", "let", "const"]
@@ -204,6 +204,7 @@ class Strand:
         if caller is None:
             return
         for name, bound in frame.own.items():
+            self.filed.pop((frame, name), None)
             if bound.kind in ("parameter", "item"):
                 continue
             there = self.find(caller, name)
@@ -218,6 +219,25 @@ class Strand:
         if self.in_race:
             for branch in branches:
                 self.asked |= branch.asked
+
+    def misfiled(self, branches: Sequence[Strand], joined: Sequence[Strand]) -> dict[tuple[Frame, str], FiledName]:
+        """The files of this strand's names that `branches` wrote, and not just one of those that were `joined`."""
+        writers: dict[tuple[Frame, str], list[Strand]] = {}
+        for branch in branches:
+            for key in branch.filed:
+                writers.setdefault(key, []).append(branch)
+        wrong = [key for key, wrote in writers.items() if len(wrote) > 1 or wrote[0] not in joined]
+        found = {key: self._filed(key) for key in wrong}
+        return {key: filed for key, filed in found.items() if filed is not None}
+
+    def _filed(self, key: tuple[Frame, str]) -> FiledName | None:
+        """What a file holds as this strand or those around it wrote it; rounds have files of their own."""
+        at: Strand | None = self
+        while at is not None and at.rounds == self.rounds:
+            if key in at.filed:
+                return at.filed[key]
+            at = at.parent
+        return None
 
     def join(self, branches: list[Strand]) -> None:
         """Fold finished branches into this strand, in the order given."""

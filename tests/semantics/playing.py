@@ -313,6 +313,7 @@ def play(
 ) -> Played:
     """Compile `source` and run it to its end. `answers` is the text of an answers file; `person` answers inputs."""
     script, program = built(source)
+    folder.mkdir(parents=True, exist_ok=True)
     file = folder / "answers.toml"
     file.write_text(answers, encoding="utf-8")
     watching, clock = Watching(), Still()
