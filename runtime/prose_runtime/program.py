@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .settings import Statement
     from .source_map import Source
     from .steps import Step
+    from .traits import Traits
     from .values import Value
 
 Main = Callable[["Run"], Awaitable[None]]
@@ -32,6 +33,7 @@ class Program:
         self._outputs: list[str] = []
         self._main: Main | None = None
         self._footer = ("", "", "")
+        self._traits = ""
 
     def input(self, name: str, text: str | None = None) -> None:
         """Declare an input; `text` describes it in --help and where a person is asked for it."""
@@ -75,9 +77,15 @@ class Program:
         self._main = function
         return function
 
-    def source(self, text: str, *, lines: str = "", statements: str = "") -> None:
-        """Give the source that the script was generated from, with the tables that lead to its lines."""
+    def source(
+        self, text: str, *, lines: str = "", statements: str = "", traits: str = ""
+    ) -> None:
+        """Give the source that the script was generated from, with the tables that lead to its lines.
+
+        `traits` are the notable things that the compiler found out about the program: see Traits.
+        """
         self._footer = (text, lines, statements)
+        self._traits = traits
 
     def cli(self, arguments: Sequence[str] | None = None) -> NoReturn:
         """Run as a command: reads the command line (or `arguments`), runs, prints, and exits with the run's code."""
@@ -106,6 +114,13 @@ class Program:
     def statements(self) -> Sequence[Statement]:
         """Every source statement, in written order."""
         return self._source.statements
+
+    @property
+    def traits(self) -> Traits:
+        """What is notable about the program: whether in-context mode suits it, its fan-out, loops without a max."""
+        from .traits import Traits
+
+        return Traits.read(self._traits)
 
     @property
     def inputs(self) -> Mapping[str, str | None]:

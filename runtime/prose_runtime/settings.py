@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .providers.protocol import Usage
     from .run import Run
     from .tasks import SessionSide
+    from .traits import Traits
     from .values import Value
 
 
@@ -44,6 +45,9 @@ class Runnable(Protocol):
 
     @property
     def statements(self) -> Sequence[Statement]: ...
+
+    @property
+    def traits(self) -> Traits: ...
 
     @property
     def inputs(self) -> Mapping[str, str | None]:
