@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .clock import Clock
-from .errors import StoreFailed, UsageError
+from .errors import UsageError
 from .identity import digest
 from .listing import Listing
-from .past import Past
+from .past import Past, Record
 from .settings import Resumption, Settings
 from .state import stores_of
 from .state.store import Store, Stores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 
 def opened(
@@ -26,10 +26,15 @@ def opened(
     if wanted is None:
         return stores.create(clock, listing.text, render), Past()
     run_id = found(stores, wanted.run, listing.name)
-    # Before the run is touched: a refused one must stay as it was.
-    _check(stores, run_id, wanted, listing, settings.simulated)
-    store = stores.reopen(run_id, listing.text, render)
-    return store, Past(store.past, wanted.reuse)
+    kept: list[Past] = []
+
+    def check(records: Sequence[Record]) -> None:
+        past = Past(records, wanted.reuse)
+        _check(past, run_id, wanted, listing, settings.simulated)
+        kept.append(past)
+
+    store = stores.reopen(run_id, listing.text, render, check)
+    return store, kept[0]
 
 
 def found(stores: Stores, wanted: str, program: str | None = None) -> str:
@@ -42,7 +47,7 @@ def found(stores: Stores, wanted: str, program: str | None = None) -> str:
         raise UsageError(f"no run is kept in {stores.where} (--prose-dir says where else to look)")
     if wanted == "last":
         for run_id in reversed(known):
-            if program is None or _program(stores, run_id) == program:
+            if program is None or stores.first(run_id).get("program") == program:
                 return run_id
         raise UsageError(
             f"no run of {program} is kept in {stores.where} (--prose-dir says where else to look)"
@@ -59,18 +64,10 @@ def found(stores: Stores, wanted: str, program: str | None = None) -> str:
     )
 
 
-def _program(stores: Stores, run_id: str) -> str | None:
-    try:
-        return Past(stores.records(run_id)).first.get("program")
-    except StoreFailed:
-        return None
-
-
 def _check(
-    stores: Stores, run_id: str, wanted: Resumption, listing: Listing, simulated: bool
+    past: Past, run_id: str, wanted: Resumption, listing: Listing, simulated: bool
 ) -> None:
     """Refuse a run that this script can't go on with."""
-    past = Past(stores.records(run_id))
     if past.is_empty:
         # Its process died before there was anything to record.
         return
@@ -86,6 +83,5 @@ def _check(
         )
     if wanted.strict and past.last["source"] != digest(listing.text):
         raise UsageError(
-            f"{listing.name} has changed since run {run_id} (--strict-resume); its own source is in "
-            f"{stores.directory(run_id) or run_id}"
+            f"{listing.name} has changed since run {run_id} (--strict-resume); the run keeps its own copy of it"
         )

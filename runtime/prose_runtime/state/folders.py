@@ -18,7 +18,7 @@ from ..clock import Clock, run_name
 from ..errors import StoreFailed, UsageError
 from .bindings import Binding, NotABinding, parsed
 from .files import holds, write_whole
-from .reading import JOURNAL, is_locked, lock, read_journal
+from .reading import JOURNAL, first_record, is_locked, lock, read_journal
 from .store import Store
 
 PROGRAM = "program.prose"
@@ -53,7 +53,13 @@ class FilesystemStores:
                 "choose another place with --prose-dir"
             ) from None
 
-    def reopen(self, run_id: str, source: str, render: Callable[[], str]) -> Store:
+    def reopen(
+        self,
+        run_id: str,
+        source: str,
+        render: Callable[[], str],
+        check: Callable[[Sequence[Mapping[str, Any]]], None],
+    ) -> Store:
         from ..journal import Journal
         from .filesystem import FilesystemStore
 
@@ -62,9 +68,11 @@ class FilesystemStores:
             (home / "bindings").mkdir(mode=0o700, exist_ok=True)
             journal = Journal(home / JOURNAL)
             try:
+                store = FilesystemStore(home, journal, render)
+                check(store.past)
                 _keep_source(home, _bytes(source))
-                return FilesystemStore(home, journal, render)
-            except OSError:
+                return store
+            except BaseException:
                 journal.close()
                 raise
         except OSError as problem:
@@ -83,6 +91,12 @@ class FilesystemStores:
             raise UsageError(
                 f"{self._runs}: can't be read: {problem.strerror or problem}"
             ) from None
+
+    def first(self, run_id: str) -> Mapping[str, Any]:
+        try:
+            return first_record(self._home(run_id) / JOURNAL)
+        except OSError:
+            return {}
 
     def records(self, run_id: str) -> Sequence[Mapping[str, Any]]:
         home = self._home(run_id)

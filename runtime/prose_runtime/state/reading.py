@@ -27,6 +27,12 @@ class Read(NamedTuple):
     """Lines, from 1, that are no records."""
 
 
+def first_record(path: Path) -> dict[str, Any]:
+    """The record that a journal begins with; empty where it has none. Raises OSError."""
+    with path.open("rb") as lines:
+        return _record(lines.readline()) or {}
+
+
 def read_journal(path: Path) -> Read:
     """Read a journal; raises OSError."""
     records: list[dict[str, Any]] = []
@@ -39,15 +45,21 @@ def read_journal(path: Path) -> Read:
                 torn = True
                 break
             size += len(line)
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
-                record = None
-            if isinstance(record, dict) and isinstance(record.get("r"), str):
+            record = _record(line)
+            if record is not None:
                 records.append(record)
             elif line.strip():
                 damaged.append(number)
     return Read(records, size, torn, damaged)
+
+
+def _record(line: bytes) -> dict[str, Any] | None:
+    """The record on a line; None where it is none."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) and isinstance(record.get("r"), str) else None
 
 
 def is_locked(path: Path) -> bool:

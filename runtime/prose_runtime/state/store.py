@@ -95,15 +95,25 @@ class Stores(Protocol):
     def create(self, clock: Clock, source: str, render: Callable[[], str]) -> Store:
         """A new run of a program with this source; `render` gives the text of state.md. Raises StoreFailed."""
 
-    def reopen(self, run_id: str, source: str, render: Callable[[], str]) -> Store:
+    def reopen(
+        self,
+        run_id: str,
+        source: str,
+        render: Callable[[], str],
+        check: Callable[[Sequence[Mapping[str, Any]]], None],
+    ) -> Store:
         """A run taken up again. Keeps the old source beside a changed one.
 
+        `check` is given the records once nobody else can work on the run, and raises where it must not be touched.
         Raises UsageError where there is no such run or another process works on it, StoreFailed where it can't be
         read or written.
         """
 
     def runs(self) -> Sequence[str]:
         """The ids of all runs, oldest first. Raises UsageError where the place can't be read."""
+
+    def first(self, run_id: str) -> Mapping[str, Any]:
+        """The record that a run's journal begins with; empty where there is none or it can't be read."""
 
     def records(self, run_id: str) -> Sequence[Mapping[str, Any]]:
         """The journal of a run, empty where nothing was recorded; raises StoreFailed where it can't be read."""
