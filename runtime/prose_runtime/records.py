@@ -9,7 +9,7 @@ from .identity import digest_of
 from .past import Record
 from .providers.protocol import JSON
 from .state.bindings import error_from
-from .tasks import Entry, Question, Repair, Task
+from .tasks import Entry, Place, Question, Repair, Task
 from .values import Value
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ def sent_of(execution: Execution, asked: Task | Question | Repair) -> dict[str, 
     """
     scrubbed = execution.scrubbed
     if isinstance(asked, Repair):
-        return {"prompt": scrubbed(asked.text), "shape": asked.shape.plain()}
+        named: dict[str, JSON] = {"label": asked.name} if asked.name else {}
+        return {**named, "prompt": scrubbed(asked.text), "shape": asked.shape.plain()}
     if isinstance(asked, Question):
         parts: dict[str, JSON] = {"prompt": scrubbed(asked.text), "labels": [*asked.labels]}
         shown = asked.about
@@ -50,6 +51,7 @@ def sent_of(execution: Execution, asked: Task | Question | Repair) -> dict[str, 
             "agent": asked.agent.name if asked.agent else None,
             "model": asked.model,
             "shape": asked.shape.plain() if asked.shape else None,
+            "place": _place(asked.place),
         }
         shown = asked.context
     parts["context"] = _shown(execution, shown)
@@ -58,16 +60,34 @@ def sent_of(execution: Execution, asked: Task | Question | Repair) -> dict[str, 
     return {name: part for name, part in parts.items() if part not in (None, [])}
 
 
+def _place(place: Place) -> JSON:
+    """What a session in a block is told of its scope; None at the root."""
+    if place.execution_id is None:
+        return None
+    return [place.execution_id, place.block, place.depth, place.parent]
+
+
 def _shown(execution: Execution, entries: Sequence[Entry]) -> JSON:
-    """[label, digest, place] of each value; [label, digest, null, value] where it has no place."""
+    """[label, digest, place] of each value; [label, digest, null, value] where it has no place.
+
+    That value is text, or what `as_record` makes of another kind.
+    """
     listed: list[JSON] = []
     for entry in entries:
-        listed.append([entry.label, digest_of(entry.value), entry.path])
+        value = entry.value
+        seen: list[JSON] = [entry.label, digest_of(value), entry.path]
         if entry.path is None:
-            listed[-1] = [
-                entry.label,
-                digest_of(entry.value),
-                None,
-                execution.scrubbed(entry.value.text),
-            ]
+            seen.append(_scrubbed(execution, value.text if value.is_text else as_record(value)))
+        listed.append(seen)
     return listed
+
+
+def _scrubbed(execution: Execution, data: JSON) -> JSON:
+    """Plain data with the values of secret inputs taken out of its texts."""
+    if isinstance(data, str):
+        return execution.scrubbed(data)
+    if isinstance(data, list):
+        return [_scrubbed(execution, item) for item in data]
+    if isinstance(data, dict):
+        return {name: _scrubbed(execution, item) for name, item in data.items()}
+    return data

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeAlias
 
 from .errors import BadValue, ShapeError
 from .numerals import number_in, truth_in
@@ -52,11 +52,20 @@ class Shape:
         return self.kind != "object" or (self.only and bool(self.fields) and all(s.exact for _, s in self.typed))
 
     def plain(self) -> JSON:
-        """The shape as part of an identity."""
+        """The shape as part of an identity, and in the journal."""
         parts: list[JSON] = [self.kind, list(self.fields), self.only]
         if self.typed:
             parts.append({name: shape.plain() for name, shape in self.typed})
         return parts if self.item is None else [*parts, self.item.plain()]
+
+    @classmethod
+    def read(cls, plain: Sequence[Any]) -> Shape:
+        """The shape that `plain` wrote."""
+        kind, fields, only, *rest = plain
+        typed: tuple[tuple[str, Shape], ...] = ()
+        if rest and isinstance(rest[0], dict):
+            typed = tuple([(name, cls.read(shape)) for name, shape in rest.pop(0).items()])
+        return cls(kind, tuple(fields), only, typed, cls.read(rest[0]) if rest else None)
 
     def __str__(self) -> str:
         if self.kind == "object" and self.fields:

@@ -10,13 +10,12 @@ from ..agents import Permissions
 from ..decisions import decided, question_request
 from ..errors import DecisionError, SessionError, ShapeError
 from ..models import Models
-from ..providers.protocol import Provider, Request
-from ..shaping import Shape, refused
+from ..providers.protocol import Provider
+from ..shaping import refused
 from ..tasks import Answer, Decision, Question, Repair, Task
 from ..values import Value
-from .framing import frame, whole
-from .prompts import session_prompt
-from .structured import example_schema, json_in_words, schema_of, value_of
+from .requests import repair_request, session_request
+from .structured import value_of
 
 
 @dataclass(slots=True)
@@ -37,7 +36,7 @@ class Sessions:
     async def answer(self, task: Task) -> Answer:
         """Do one session; raises SessionError after its retries, ShapeError where its answer has no such shape."""
         model = self.models.resolve(task.model)
-        request = _session_request(task, model)
+        request = session_request(task, model)
         retry = task.retry if self.retries else None
         allowed = 1 + (retry.times if retry is not None else 0)
         attempt = min(task.attempts_before + 1, allowed)
@@ -79,14 +78,7 @@ class Sessions:
     async def repair(self, repair: Repair) -> Answer:
         """Ask the cheap model once for `text` in `shape`; raises ShapeError."""
         shape = repair.shape
-        request = Request(
-            "repair",
-            self.models.decider_id,
-            None,
-            ({"role": "user", "content": _repair_prompt(repair.text, shape)},),
-            schema_of(shape),
-            hints=repair.hints.asking(repair.text, example_schema(shape)),
-        )
+        request = repair_request(repair, self.models.decider_id)
         given = Value(repair.text)
         try:
             reply = await self.provider.complete(request)
@@ -104,34 +96,6 @@ class Sessions:
     async def close(self) -> None:
         """Close the provider's connections."""
         await self.provider.close()
-
-
-def _session_request(task: Task, model: str) -> Request:
-    shape = task.shape
-    example = example_schema(shape) if shape is not None else None
-    return Request(
-        task.kind,
-        model,
-        task.system,
-        ({"role": "user", "content": session_prompt(task, model)},),
-        schema_of(shape) if shape is not None else None,
-        hints=task.hints.asking(task.prompt, example),
-        on_tokens=task.reports.tokens,
-    )
-
-
-def _repair_prompt(text: str, shape: Shape) -> str:
-    if shape.kind == "object" or shape.item is not None:
-        kept = "" if shape.exact else ", keeping everything else it says"
-        wanted = f"as {json_in_words(shape)}{kept}"
-    else:
-        wanted = {
-            "list": "as a list of its items, each item whole",
-            "boolean": "as true for yes or false for no",
-            "number": "as a number",
-        }[shape.kind]
-    shown = frame("An answer that a program could not read:", [whole("answer", text, ("answer",))])
-    return f"{shown}\n\nGive what this answer says {wanted}. Add nothing, and change nothing that it says."
 
 
 def _shortened(text: str) -> str:

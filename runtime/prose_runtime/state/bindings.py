@@ -76,13 +76,14 @@ def parsed(data: bytes) -> Binding:
     return Binding(
         lines[0][2:],
         kind,  # type: ignore[arg-type]
-        _value(content, fields.get("type")),
+        value_in(content, fields.get("type")),
         source,
         int(number) if number else None,
     )
 
 
-def _value(content: str, kind: str | None) -> Value:
+def value_in(content: str, kind: str | None) -> Value:
+    """The value whose `body` is `content`: text, or one of another kind. Raises NotABinding."""
     if kind is None:
         return Value(content)
     try:
