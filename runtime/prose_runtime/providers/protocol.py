@@ -53,12 +53,14 @@ class Hints:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one exchange, as the API counts them."""
+    """Tokens of exchanges with a model, as the API counts them, and what they cost."""
 
     input: int = 0
     output: int = 0
     cache_write: int = 0
     cache_read: int = 0
+    usd: float | None = 0.0
+    """None where no price is known. Providers leave it alone: prices are the session side's."""
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -66,6 +68,7 @@ class Usage:
             self.output + other.output,
             self.cache_write + other.cache_write,
             self.cache_read + other.cache_read,
+            None if self.usd is None or other.usd is None else self.usd + other.usd,
         )
 
     @property
