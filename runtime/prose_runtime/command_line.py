@@ -55,6 +55,10 @@ def _started(program: Program, options: Options, line: str) -> int:
         _say(f"error: {crash}")
         return 1
     outcome = finished.outcome
+    if outcome.resumed is not None:
+        from .results import as_resumed
+
+        _say(as_resumed(outcome.resumed))
     if outcome.problem is not None:
         _say(_problem(program, outcome))
     try:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .settings import Outcome
+    from .settings import Outcome, Resumed
 
 
 def as_text(declared: Sequence[str], outcome: Outcome) -> str:
@@ -21,6 +21,22 @@ def as_text(declared: Sequence[str], outcome: Outcome) -> str:
     if len(declared) == 1:
         return outputs[declared[0]].text if declared[0] in outputs else ""
     return "\n\n".join(f"{name}:\n{outputs[name].text}" for name in declared if name in outputs)
+
+
+def as_resumed(resumed: Resumed) -> str:
+    """How many steps were reused and how many ran, in a line."""
+    text = f"resumed: {_steps(resumed.reused)} reused, {resumed.ran:,} ran"
+    if resumed.worlds_ignored:
+        text += (
+            f" ({_steps(resumed.worlds_ignored)} reused although files may have changed since: --reuse all)"
+        )
+    if resumed.left:
+        text += f"; {_steps(resumed.left)} of earlier lives not asked for any more"
+    return text
+
+
+def _steps(count: int) -> str:
+    return "1 recorded step" if count == 1 else f"{count:,} recorded steps"
 
 
 def as_json(outcome: Outcome, simulated: bool) -> str:

@@ -20,7 +20,7 @@ from .listing import Listing
 from .opening import opened
 from .providers.protocol import JSON, Usage
 from .run import Run
-from .settings import Outcome, Problem, Runnable, Settings
+from .settings import Outcome, Problem, Resumed, Runnable, Settings
 from .state.state_md import StateFile
 from .values import notices
 
@@ -219,7 +219,15 @@ class _Life:
             execution.sessions,
             execution.decisions,
             seconds,
+            self._resumed(),
         )
+
+    def _resumed(self) -> Resumed | None:
+        execution, past = self.execution, self.execution.past
+        if past.is_empty:
+            return None
+        ran = execution.steps - execution.reused
+        return Resumed(past.reused, ran, len(past.unused), past.worlds_ignored)
 
     def _judged(self, failure: BaseException | None) -> tuple[Status, int, Problem | None]:
         scrubbed = self.execution.scrubbed

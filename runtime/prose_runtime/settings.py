@@ -128,6 +128,18 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
+class Resumed:
+    """How a resumed run went on: steps that were taken from the journal, and steps that ran."""
+
+    reused: int
+    ran: int
+    left: int = 0
+    """Recorded results that nothing asked for: the program was edited, or a branch was cancelled."""
+    worlds_ignored: int = 0
+    """Of those reused, the ones whose files may be others now (`--reuse all`)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """Why a run did not complete: message, the source line it is about, and the error's kind."""
 
@@ -155,3 +167,5 @@ class Outcome:
     sessions: int = 0
     decisions: int = 0
     seconds: float = 0.0
+    resumed: Resumed | None = None
+    """What was taken from earlier lives; None in a run's first."""
