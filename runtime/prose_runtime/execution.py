@@ -22,6 +22,7 @@ from .listing import Listing
 from .past import Past, Record
 from .providers.protocol import JSON, Usage
 from .racing import Rerun, Unrecorded
+from .secrets import Secrets
 from .settings import Settings
 from .shaping import Shape, turn
 from .slots import Slots
@@ -87,7 +88,7 @@ class Execution:
         self._frames = self.past.frames
         self._occurrences: dict[tuple[str, str], int] = {}
         self._warned: set[str] = set()
-        self._secret_texts: list[str] = []
+        self.secrets = Secrets()
 
     # Stopping
 
@@ -301,16 +302,9 @@ class Execution:
     def is_secret(self, name: str) -> bool:
         return name in self.settings.secrets or bool(_SECRET.search(name))
 
-    def keep_secret(self, value: Value) -> None:
-        text = value.text.strip()
-        if len(text) >= 4 and text not in self._secret_texts:
-            self._secret_texts.append(text)
-
     def scrubbed(self, text: str) -> str:
         """A text for people, with the values of secret inputs taken out."""
-        for secret in self._secret_texts:
-            text = text.replace(secret, "***")
-        return text
+        return self.secrets.scrubbed(text)
 
     # Names
 

@@ -42,7 +42,7 @@ def input_step(run: Run, name: str, text: str | None, line: int | None) -> Step[
                 run, strand, identity, InputWanted(name, text, secret), line
             )
         if secret:
-            execution.keep_secret(value)
+            execution.secrets.keep(value)
         source = execution.listing.source_at(line)
         rounds = strand.rounds_in(frame)
         path = execution.store.bind(
