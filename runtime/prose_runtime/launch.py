@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import sys
 import tempfile
 import threading
@@ -19,7 +20,7 @@ from .errors import UsageError
 from .events import Event, RunStarted, Warned
 from .given import environment, given_inputs
 from .models import Models
-from .options import Options
+from .options import Options, carried
 from .progress import Progress, make_progress
 from .providers import ProviderOptions, make_provider
 from .sessions.side import Sessions
@@ -72,7 +73,7 @@ def launch(program: Program, options: Options, command: str) -> Finished:
         resume=options.resume,
         observers=(place, progress),
         simulated=provider.simulated,
-        command=command,
+        command=" ".join([command, *map(shlex.quote, carried(options))]),
         clock=clock,
     )
     try:

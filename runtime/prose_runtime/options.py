@@ -381,6 +381,31 @@ _OWN = frozenset(
 """Names that an input's option can't have, those of later versions included: a script's command line stays as it is."""
 
 
+def option(name: str, value: str) -> str:
+    """How a script is given one of its inputs: `--topic VALUE`, or `--input json=VALUE` where a flag has that name."""
+    if name in _OWN:
+        return f"--input {name}={value}"
+    return f"--{name.replace('_', '-')} {value}"
+
+
+def carried(options: Options) -> Sequence[str]:
+    """The options that a resumption must be given again to find the run and to ask as this one does."""
+    kept: list[str] = []
+    if options.provider != "anthropic":
+        kept += ["--provider", options.provider]
+    if options.answers is not None:
+        kept += ["--answers", str(options.answers)]
+    for model in options.models:
+        kept += ["--model", model]
+    if options.decider is not None:
+        kept += ["--decider", options.decider]
+    if options.prose_dir != Path(".prose"):
+        kept += ["--prose-dir", str(options.prose_dir)]
+    for name in options.secrets:
+        kept += ["--secret", name]
+    return kept
+
+
 def _usage(flags: Mapping[str, Sequence[str]], command: str) -> str:
     inputs = [
         f"{forms[0]} TEXT" if forms else f"--input {name}=TEXT" for name, forms in flags.items()
