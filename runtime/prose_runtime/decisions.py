@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from .errors import DecisionError
-from .providers.protocol import JSON, Reply, Request
+from .providers.protocol import JSON, Reply, Request, Usage
 from .sessions.framing import frame, head_and_tail, kind_and_size, whole
 from .sessions.prompts import so_far_for_question
 from .tasks import Decision, Question
@@ -33,7 +33,9 @@ _YES_NO: Mapping[str, JSON] = {
 }
 
 
-def question_request(question: Question, model: str) -> Request:
+def question_request(
+    question: Question, model: str, on_spent: Callable[[Usage], None] | None = None
+) -> Request:
     """The request that asks a question."""
     choosing = question.kind == "choose"
     return Request(
@@ -45,6 +47,7 @@ def question_request(question: Question, model: str) -> Request:
         max_tokens=4_000,
         hints=question.hints.asking(question.text),
         on_tokens=question.reports.tokens,
+        on_spent=on_spent,
     )
 
 

@@ -56,6 +56,12 @@ def _no_tokens(count: int) -> None: ...
 def _no_warning(text: str) -> None: ...
 
 
+def _not_told(usage: Usage, model: str) -> None: ...
+
+
+def _no_limit() -> None: ...
+
+
 async def _no_pause(seconds: float) -> None: ...
 
 
@@ -71,6 +77,10 @@ class Reports:
     """Waits so many seconds by the run's clock, holding no session slot meanwhile. Use it between attempts."""
     warn: Callable[[str], None] = _no_warning
     """A warning for people, shown once per text in a run."""
+    spent: Callable[[Usage, str], None] = _not_told
+    """(What one exchange cost, its model). Of every exchange but the one that gave the answer, when it ends."""
+    check: Callable[[], None] = _no_limit
+    """Raises the Stop that forbids another call. Use it before every call of a step but the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +146,7 @@ class Answer:
     text: str
     value: Value
     usage: Usage = field(default_factory=Usage)
-    """Of all attempts and questions that this answer took."""
+    """Of the exchange that gave it; all others were reported (`Reports.spent`)."""
     model: str | None = None
     attempts: int = 1
     changed_world: bool = False

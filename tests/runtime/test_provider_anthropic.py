@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 from prose_runtime.errors import SessionError, UsageError
@@ -213,24 +214,60 @@ def test_structured_answers_that_are_none() -> None:
 
 
 def test_a_paused_answer_is_taken_up_and_joined() -> None:
+    spent: list[Usage] = []
     reply, server = answer(
-        Says("One, ", stop_reason="pause_turn", output_tokens=2), Says("two.", output_tokens=3)
+        Says("One, ", stop_reason="pause_turn", output_tokens=2),
+        Says("two.", output_tokens=3),
+        request=replace(TASK, on_spent=spent.append),
     )
     assert reply.text == "One, two."
-    assert reply.usage.output == 5
+    assert ([usage.output for usage in spent], reply.usage.output) == ([2], 3)
     assert server.calls[1].body["messages"][1] == {
         "role": "assistant",
         "content": [{"type": "text", "text": "One, "}],
     }
 
 
-def test_what_failed_attempts_spent_is_counted() -> None:
+def test_what_failed_attempts_spent_is_told_at_once() -> None:
+    spent: list[Usage] = []
     reply, _ = answer(
         Says("no json", input_tokens=10, output_tokens=5),
-        Says('{"answer": true}', input_tokens=10, output_tokens=5),
-        request=QUESTION,
+        Says('{"answer": true}', input_tokens=11, output_tokens=6),
+        request=replace(QUESTION, on_spent=spent.append),
     )
-    assert reply.usage == Usage(20, 10)
+    assert (spent, reply.usage) == ([Usage(10, 5)], Usage(11, 6))
+
+
+@pytest.mark.parametrize(
+    "reaction",
+    [
+        Says("cut of", input_tokens=10, output_tokens=5, stop_reason="max_tokens"),
+        Says("no", input_tokens=10, output_tokens=5, stop_reason="refusal"),
+    ],
+)
+def test_an_answer_that_is_none_is_told_as_spent(reaction: Reaction) -> None:
+    spent: list[Usage] = []
+    failure(reaction, request=replace(TASK, on_spent=spent.append))
+    assert spent == [Usage(10, 5)]
+
+
+def test_text_of_a_broken_answer_that_was_not_counted_is_estimated() -> None:
+    start = {"type": "message", "model": "m", "content": [], "usage": {"input_tokens": 30, "output_tokens": 1}}
+    block = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+    delta = {"type": "text_delta", "text": "x" * 400}
+    spent: list[Usage] = []
+    failure(
+        Events(
+            (
+                ("message_start", {"type": "message_start", "message": start}),
+                ("content_block_start", block),
+                ("content_block_delta", {"type": "content_block_delta", "index": 0, "delta": delta}),
+            )
+        ),
+        request=replace(TASK, on_spent=spent.append),
+        retries=0,
+    )
+    assert spent == [Usage(30, 100)]
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -281,6 +318,23 @@ def test_cancelling_drops_the_call() -> None:
         assert (await asyncio.gather(_after(hold, provider)))[0].text.startswith("An answer")
 
     with_server(body)
+
+
+def test_what_a_cancelled_call_had_spent_is_told() -> None:
+    spent: list[Usage] = []
+
+    async def body(server: LoopbackServer, provider: AnthropicProvider) -> None:
+        server.script(Stalls("x" * 80))
+        streaming = asyncio.Event()
+        request = replace(TASK, on_tokens=lambda count: streaming.set(), on_spent=spent.append)
+        call = asyncio.ensure_future(provider.complete(request))
+        await streaming.wait()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+
+    with_server(body)
+    assert spent == [Usage(1, 20)]
 
 
 async def _after(hold: object, provider: AnthropicProvider) -> Reply:

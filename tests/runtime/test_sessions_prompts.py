@@ -274,11 +274,15 @@ def test_shapes(shape: Shape | None, reply: JSON, value: JSON) -> None:
 
 def test_what_no_rule_turns_is_asked_for_once() -> None:
     sessions, provider = side("no fields here", '{"token": "t"}')
-    answer = asyncio.run(
-        sessions.answer(Task("session", "x", shape=Shape("object", ("token",)), name="it"))
-    )
+    spent: list[tuple[Usage, str]] = []
+    reports = Reports(spent=lambda usage, model: spent.append((usage, model)))
+    shape = Shape("object", ("token",))
+    answer = asyncio.run(sessions.answer(Task("session", "x", shape=shape, reports=reports)))
     assert answer.value.plain() == {"token": "t"}
-    assert answer.usage == Usage(2, 4)
+    assert (answer.usage.total, [(usage.total, model) for usage, model in spent]) == (
+        3,
+        [(3, "claude-haiku-5-5")],
+    )
     assert [request.kind for request in provider.requests] == ["session", "repair"]
     assert provider.requests[1].model == "claude-haiku-5-5"
     sessions, _ = side("no fields here", "none either")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import SessionError, UsageError
 from .anthropic_stream import Broken, Message, Outcome, read_message
-from .protocol import JSON, Reply, Request, Usage
+from .protocol import JSON, Reply, Request
 
 if TYPE_CHECKING:
     import httpx2
@@ -75,20 +75,18 @@ class AnthropicProvider:
         self.check()
         client = self._client or await self._connect()
         body = _body(request)
-        spent = Usage()
         attempt = 0
         while True:
             try:
-                outcome = await self._exchange(client, request, body)
-                return _reply(request, outcome, spent)
+                return _reply(request, await self._exchange(client, request, body))
             except Broken as broken:
+                request.spent(broken.usage)
                 if broken.refused:
                     raise UsageError(
                         self._scrubbed(
                             f"the Anthropic API refused the key: {broken.reason}; check ANTHROPIC_API_KEY"
                         )
                     ) from None
-                spent += broken.usage
                 attempt += 1
                 if not broken.passing or attempt > self._retries:
                     tried = f" (tried {attempt} times)" if attempt > 1 else ""
@@ -118,6 +116,7 @@ class AnthropicProvider:
             assert isinstance(messages, list)
             paused: JSON = {"role": "assistant", "content": outcome.content}
             body = {**body, "messages": [*messages, paused]}
+            request.spent(outcome.usage)
             outcome = outcome.then(await self._turn(client, request, body))
             turns += 1
         return outcome
@@ -146,7 +145,12 @@ class AnthropicProvider:
             raise Broken(
                 f"{where}: {_cause(error)}; check the network and ANTHROPIC_BASE_URL"
             ) from None
-        return await read_message(stream.response, Message(request.on_tokens), self._timeout)
+        message = Message(request.on_tokens)
+        try:
+            return await read_message(stream.response, message, self._timeout)
+        except asyncio.CancelledError:
+            request.spent(message.usage)
+            raise
 
     async def _connect(self) -> AsyncAnthropic:
         async with self._making:
@@ -211,9 +215,9 @@ def _body(request: Request) -> dict[str, JSON]:
     return body
 
 
-def _reply(request: Request, outcome: Outcome, spent: Usage) -> Reply:
+def _reply(request: Request, outcome: Outcome) -> Reply:
     """The reply that an outcome amounts to; raises Broken for one that is no answer."""
-    usage = spent + outcome.usage
+    usage = outcome.usage
     reason = outcome.stop_reason
     if reason == "max_tokens":
         raise Broken(

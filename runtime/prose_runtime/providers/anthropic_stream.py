@@ -19,6 +19,8 @@ _PASSING = frozenset(
     {"overloaded_error", "api_error", "rate_limit_error", "timeout_error", "internal_server_error"}
 )
 _REFUSED = frozenset({"authentication_error", "permission_error"})
+_CHARACTERS = 4
+"""Characters a token, until the API counts, which it does at the end of an answer."""
 
 
 class Broken(Exception):
@@ -51,11 +53,11 @@ class Outcome:
     stop_reason: str
 
     def then(self, more: Outcome) -> Outcome:
-        """This message with the one that took it up."""
+        """This message with the one that took it up, whose usage is its own."""
         return Outcome(
             self.text + more.text,
             [*self.content, *more.content],
-            self.usage + more.usage,
+            more.usage,
             more.model,
             more.stop_reason,
         )
@@ -71,16 +73,19 @@ class Message:
         self._content: list[dict[str, JSON]] = []
         self._parts: list[list[str]] = []
         self._counts: dict[str, int] = {}
+        self._counted = False
+        """The API has counted the whole of its output."""
         self._model = ""
         self._stop_reason = "end_turn"
 
     @property
     def usage(self) -> Usage:
-        """What was spent so far, as far as the API has said it."""
+        """What was spent so far, as the API has counted it; text that it has not counted yet is estimated."""
         counts = self._counts.get
+        output = counts("output_tokens", 0)
         return Usage(
             counts("input_tokens", 0),
-            counts("output_tokens", 0),
+            output if self._counted else max(output, self._characters // _CHARACTERS),
             counts("cache_creation_input_tokens", 0),
             counts("cache_read_input_tokens", 0),
         )
@@ -103,6 +108,7 @@ class Message:
             reason = _object(event["delta"]).get("stop_reason")
             self._stop_reason = str(reason) if reason else self._stop_reason
             self._count(event.get("usage"))
+            self._counted = isinstance(event.get("usage"), dict)
         elif kind == "message_stop":
             self.ended = True
 
@@ -128,10 +134,9 @@ class Message:
             return
         text = str(delta["text"])
         self._parts[index].append(text)
+        self._characters += len(text)
         if self._on_tokens is not None:
-            # The API counts only at the end; four characters a token is what people see until then.
-            self._characters += len(text)
-            self._on_tokens(max(1, self._characters // 4))
+            self._on_tokens(max(1, self._characters // _CHARACTERS))
 
     def _count(self, usage: JSON) -> None:
         # Counts are totals, and those that don't apply are left out: the earlier ones then stand.

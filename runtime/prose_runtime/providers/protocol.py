@@ -94,6 +94,13 @@ class Request:
     hints: Hints = field(default_factory=Hints)
     on_tokens: Callable[[int], None] | None = None
     """Called with the number of output tokens so far while an answer streams."""
+    on_spent: Callable[[Usage], None] | None = None
+    """Called with what an exchange cost that is not the one which gave the reply, as soon as that is known."""
+
+    def spent(self, usage: Usage) -> None:
+        """Tell of an exchange that gave no reply: it broke, it was refused, it was cancelled, it only paused."""
+        if self.on_spent is not None and usage.total:
+            self.on_spent(usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +110,7 @@ class Reply:
     text: str
     data: Mapping[str, JSON] | None
     usage: Usage
+    """Of the exchange that gave it alone: a call of any other length may have another price."""
     model: str
     stop_reason: str = "end_turn"
 
@@ -124,7 +132,8 @@ class Provider(Protocol):
         """Answer one request.
 
         Raises SessionError for what may be caught or retried, and UsageError for what a program's catch can't swallow
-        (a missing or refused key). What was spent on failed attempts of its own is in the reply's usage.
+        (a missing or refused key). Whatever it spends on exchanges that give no reply (attempts of its own that fail, one
+        that is cancelled) it tells `request.spent`.
         """
 
     def remarks(self) -> Sequence[str]:

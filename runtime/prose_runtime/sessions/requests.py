@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from ..providers.protocol import Request
+from collections.abc import Callable
+
+from ..providers.protocol import Request, Usage
 from ..shaping import Shape
 from ..tasks import Repair, Task
 from .framing import frame, whole
 from .prompts import session_prompt
 from .structured import example_schema, json_in_words, schema_of
 
+Spent = Callable[[Usage], None] | None
+"""Who is told what an exchange without a reply cost."""
 
-def session_request(task: Task, model: str) -> Request:
+
+def session_request(task: Task, model: str, on_spent: Spent = None) -> Request:
     """The request of a session; raises SessionError where it is more than the model takes."""
     shape = task.shape
     example = example_schema(shape) if shape is not None else None
@@ -22,10 +27,11 @@ def session_request(task: Task, model: str) -> Request:
         schema_of(shape) if shape is not None else None,
         hints=task.hints.asking(task.prompt, example),
         on_tokens=task.reports.tokens,
+        on_spent=on_spent,
     )
 
 
-def repair_request(repair: Repair, model: str) -> Request:
+def repair_request(repair: Repair, model: str, on_spent: Spent = None) -> Request:
     """The request that asks for a text in a shape."""
     return Request(
         "repair",
@@ -34,6 +40,7 @@ def repair_request(repair: Repair, model: str) -> Request:
         ({"role": "user", "content": _repair_prompt(repair.text, repair.shape)},),
         schema_of(repair.shape),
         hints=repair.hints.asking(repair.text, example_schema(repair.shape)),
+        on_spent=on_spent,
     )
 
 
