@@ -22,7 +22,6 @@ from .frames import Frame, Strand, strand_here
 from .identity import chained, labelled
 from .past import Record
 from .providers.protocol import JSON, Hints, Kind, Usage
-from .racing import Unrecorded
 from .records import as_record, sent_of, value_of_record
 from .shaping import Shape, refused
 from .state.bindings import error_from
@@ -82,19 +81,17 @@ async def performed(
     `sent` is what the journal keeps of the question; `record` and `read` lead from an answer to its record and back.
     Also returns the step as observers know it, and the seconds that it took.
     """
-    taken = execution.taken(strand, asked.identity, asked.bare)
+    taken = execution.replay.taken(strand, asked.identity, asked.bare)
     if taken is not None:
         seen = replace(seen, recorded=True)
         if execution.observed:
             execution.tell(StepStarted(seen))
         return read(taken), seen, 0.0
-    failure = execution.past.failure(asked.identity)
+    failure = execution.replay.past.failure(asked.identity)
     if failure is not None:
         seen = replace(seen, recorded=True)
         raise _again(execution, strand, asked.identity, seen, failure)
-    if strand.rerun is not None:
-        raise Unrecorded
-    await execution.quiet(strand)
+    await execution.replay.live(strand)
     answer, seconds = await _called(execution, strand, asked, seen, call, sent, record)
     return answer, seen, seconds
 
@@ -298,7 +295,7 @@ class SessionStep(Step[Value]):
         self._warn_of_what_is_not_honoured(permissions)
         bare: str | None = None
         if execution.settings.sessions.has_tools(permissions):
-            bare = execution.identify(strand, f"bare {self.kind}", parts)
+            bare = execution.replay.identify(strand, f"bare {self.kind}", parts)
             parts["world"] = strand.world
         task = Task(
             self.kind,
@@ -317,7 +314,7 @@ class SessionStep(Step[Value]):
             permissions,
             self.skills,
         )
-        return Asked(execution.identify(strand, self.kind, parts), task, bare)
+        return Asked(execution.replay.identify(strand, self.kind, parts), task, bare)
 
     def _warn_of_what_is_not_honoured(self, permissions: Permissions | None) -> None:
         warn, agent = self.execution.warn, self.agent
@@ -337,7 +334,7 @@ class SessionStep(Step[Value]):
         target = target or self.target
         name = target.name if target else None
         task = prepared.asked
-        label = label_of(name, self.title, task.prompt)
+        label = execution.scrubbed(label_of(name, self.title, task.prompt))
         agent = self.agent.name if self.agent else None
         execution.sessions += 1
         execution.steps += 1
@@ -351,13 +348,13 @@ class SessionStep(Step[Value]):
             task.place,
             name,
             strand.path,
-            prompt=task.prompt,
+            prompt=execution.scrubbed(task.prompt),
         )
-        file = name or execution.next_anonymous(prepared.identity)
+        file = name or execution.replay.anonymous(strand, prepared.identity)
         hints = Hints(name, self.line, self.title, agent=agent)
 
         async def call(reports: Reports) -> Answer:
-            attempts = execution.past.attempts(prepared.identity)
+            attempts = execution.replay.past.attempts(prepared.identity)
             return await execution.settings.sessions.answer(
                 task.named(name, hints, reports, attempts)
             )
@@ -467,7 +464,7 @@ class DecisionStep(Step[T]):
         question = Question(
             self.kind, self.text, about, so_far, self.labels, self.frame.place, hints
         )
-        return Asked(execution.identify(strand, self.kind, parts), question)
+        return Asked(execution.replay.identify(strand, self.kind, parts), question)
 
     async def _perform(self, prepared: Asked[Question] | None = None) -> T:
         execution, strand = self.execution, strand_here.get()
@@ -475,7 +472,8 @@ class DecisionStep(Step[T]):
         prepared = prepared or self._ask()
         execution.decisions += 1
         execution.steps += 1
-        label = label_of(None, None, self.text)
+        text = execution.scrubbed(self.text)
+        label = label_of(None, None, text)
         seen = StepSeen(
             execution.steps,
             self.kind,
@@ -485,7 +483,7 @@ class DecisionStep(Step[T]):
             None,
             self.frame.place,
             branch=strand.path,
-            prompt=self.text,
+            prompt=text,
         )
 
         async def call(reports: Reports) -> Decision:
@@ -521,7 +519,7 @@ async def repaired(
         raise error
     execution.starting(strand)
     parts: dict[str, JSON] = {"prompt": value.text, "shape": shape.plain()}
-    identity = execution.identify(strand, "repair", parts)
+    identity = execution.replay.identify(strand, "repair", parts)
     execution.steps += 1
     seen = StepSeen(
         execution.steps, _REPAIR, name or "repair", line, None, None, frame.place, name, strand.path

@@ -41,9 +41,9 @@ def block_call(
         lifted_by_name = {name: Value(argument) for name, argument in named.items()}
         shown = [digest_of(value) for value in lifted]
         shown += [f"{name}={digest_of(value)}" for name, value in sorted(lifted_by_name.items())]
-        identity = execution.identify(strand, "frame", {"block": block.name, "arguments": [*shown]})
+        identity = execution.replay.identify(strand, "frame", {"block": block.name, "arguments": [*shown]})
         frame = caller.entered(
-            strand, block, execution.next_execution_id(strand, identity, block.name)
+            strand, block, execution.replay.execution_id(strand, identity, block.name)
         )
         program_names = dict(zip(block.arguments, block.parameters, strict=False))
         by_name = [*zip(block.parameters, lifted, strict=False)]

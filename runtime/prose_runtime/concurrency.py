@@ -96,7 +96,7 @@ class _Parallel:
     async def perform(self) -> Joined:
         execution, strand = self.execution, self.strand
         execution.starting(strand)
-        identity = execution.identify(
+        identity = execution.replay.identify(
             strand,
             "parallel",
             {"branches": [*self.names], "join": self.join, "needed": self.needed},

@@ -1,27 +1,25 @@
 """The state of one running program that all its frames and branches share, and what they all do with it.
 
-Numbers, occurrences, usage, warnings, stopping, binding of names. What a single step does is in asking.py and
+Usage, warnings, stopping, binding of names. What a single step does is in asking.py and
 calling.py; how branches run is in concurrency.py.
 """
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, Literal
 
 from .clock import Clock
 from .errors import Stop, StoreFailed
 from .events import Bound as BoundEvent
 from .events import Event, LoopEnded, LoopStarted, Observer, RoundStarted, StepFinished, Warned
 from .frames import Bound, FiledName, Frame, NameKind, Strand, root_strand, strand_here
-from .identity import content, identity
 from .listing import Listing
-from .past import Past, Record
+from .past import Past
 from .providers.protocol import JSON, Usage
-from .racing import Rerun, Unrecorded
+from .replay import Replay
 from .secrets import Secrets
 from .settings import Settings
 from .shaping import Shape, turn
@@ -40,10 +38,6 @@ BindKind = Literal["let", "const", "assign", "output"]
 GIVEN_WHOLE: Final = 2000
 """Characters from which a value that has no file gets one when a session is told of it."""
 
-_QUIET: Final = 12
-"""Turns of the event loop in which nothing moves, after which nothing is being taken from the journal: one operation
-wakes the next within four."""
-
 _SECRET: Final = re.compile(
     r"credential|password|passwd|secret|token|(?:^|[_-])keys?(?:$|[_-])|apikey", re.IGNORECASE
 )
@@ -60,7 +54,7 @@ class Execution:
         clock: Clock,
         past: Past | None = None,
     ) -> None:
-        self.past = past or Past()
+        self.replay = Replay(past or Past(), store)
         self.listing = listing
         self.settings = settings
         self.store = store
@@ -76,17 +70,10 @@ class Execution:
         """Set once nothing may start any more; what runs is let finish."""
         self.given = {name: Value(value) for name, value in settings.inputs.items()}
         self.steps = 0
-        self.reused = 0
-        """Steps that were taken from the journal."""
-        self._moves = 0
-        self._quiet: asyncio.Future[None] | None = None
         self._observers: tuple[Observer, ...] = tuple(settings.observers)
         self._untold: deque[tuple[int, Event]] = deque()
         self._state: StateFile | None = None
         self._constructs = 0
-        self._anonymous = self.past.anonymous
-        self._frames = self.past.frames
-        self._occurrences: dict[tuple[str, str], int] = {}
         self._warned: set[str] = set()
         self.secrets = Secrets()
 
@@ -94,7 +81,7 @@ class Execution:
 
     def check(self, strand: Strand | None = None) -> None:
         """Raise the Stop that ended this run, or this strand of it."""
-        self._moves += 1
+        self.replay.moves += 1
         if self.stopping is not None:
             raise self.stopping
         stop = (strand or strand_here.get()).stop
@@ -116,113 +103,10 @@ class Execution:
 
     def handled(self, failures: tuple[str, ...]) -> None:
         """Record that the program caught these failures: a later life raises them again."""
-        self._moves += 1
-        new: list[JSON] = [identity for identity in failures if not self.past.is_handled(identity)]
+        self.replay.moves += 1
+        new: list[JSON] = [identity for identity in failures if not self.replay.past.is_handled(identity)]
         if new:
             self.store.record({"r": "handled", "ids": new})
-
-    # Replaying
-
-    async def quiet(self, strand: Strand) -> None:
-        """Return once no branch takes results from the journal any more: a recorded winner wins before a loser is called.
-
-        A branch that does so never waits for anything but other branches, and what it does shows (`_moves`) every few
-        turns of the event loop.
-        """
-        if strand.parent is None or not self.past.left:
-            return
-        if self._quiet is None:
-            self._quiet = asyncio.get_running_loop().create_task(self._quieten())
-        await asyncio.shield(self._quiet)
-
-    async def _quieten(self) -> None:
-        still, seen = 0, -1
-        while still < _QUIET:
-            still = still + 1 if self._moves == seen else 0
-            seen = self._moves
-            await asyncio.sleep(0)
-        self._quiet = None
-
-    def taken(self, strand: Strand, identity: str, bare: str | None) -> Record | None:
-        """The recorded result of a step, if there is one."""
-        record = self.past.result(identity, bare)
-        if record is not None:
-            self.reused += 1
-            if strand.rerun is not None:
-                strand.rerun.used.append(record["id"])
-        return record
-
-    def put_back(self, rerun: Rerun) -> None:
-        """Forget what a race that could not be repeated has counted and taken."""
-        for key in rerun.asked:
-            self._occurrences[key] -= 1
-        for taken in rerun.used:
-            self.past.put_back(taken)
-        self.reused -= len(rerun.used)
-
-    def count_on(self, strand: Strand, counters: Sequence[Sequence[Any]]) -> None:
-        """Count on from where a recorded race had got."""
-        for path, content_digest, count in counters:
-            key = (path, content_digest)
-            more = count - self._occurrences.get(key, 0)
-            if more > 0:
-                self._occurrences[key] = count
-                if strand.rerun is not None:
-                    strand.rerun.asked += [key] * more
-            if strand.in_race:
-                strand.asked.add(key)
-
-    # Identities and numbers
-
-    def identify(self, strand: Strand, kind: str, parts: Mapping[str, JSON]) -> str:
-        """The identity of a step that is made here and now; counts its occurrence."""
-        key = (strand.path, content(kind, parts))
-        occurrence = self._occurrences.get(key, 0)
-        self._occurrences[key] = occurrence + 1
-        if strand.in_race:
-            strand.asked.add(key)
-            if strand.rerun is not None:
-                strand.rerun.asked.append(key)
-        return identity(key[0], key[1], occurrence)
-
-    def counters(self, asked: Iterable[tuple[str, str]]) -> JSON:
-        """How often these were asked so far: [scope path, content, count]."""
-        return [
-            [path, content_digest, self._occurrences[path, content_digest]]
-            for path, content_digest in asked
-        ]
-
-    def next_anonymous(self, identity: str) -> str:
-        """The name of a session that binds none, recorded before anything bears it."""
-        known = self.past.number(identity)
-        if known is not None:
-            return f"anon_{known:03d}"
-        self._anonymous += 1
-        self.store.record(
-            {"r": "begin", "id": identity, "kind": "session", "anon": self._anonymous}, paid=False
-        )
-        return f"anon_{self._anonymous:03d}"
-
-    def next_execution_id(self, strand: Strand, identity: str, block: str) -> int:
-        """The number of a frame, recorded before anything bears it."""
-        known = self.past.number(identity)
-        if known is not None:
-            return known
-        if strand.rerun is not None:
-            raise Unrecorded
-        self._frames += 1
-        self.store.record(
-            {
-                "r": "begin",
-                "id": identity,
-                "kind": "frame",
-                "block": block,
-                "execution_id": self._frames,
-            },
-            paid=False,
-            told=True,
-        )
-        return self._frames
 
     # Telling
 
@@ -333,7 +217,7 @@ class Execution:
         its name has one already (or is an output), and that is written late.
         """
         strand = strand_here.get()
-        self._moves += 1
+        self.replay.moves += 1
         target, known = frame, strand.find(frame, name)
         if kind == "assign":
             found = strand.resolve(frame, name)

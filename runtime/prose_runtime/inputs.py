@@ -10,8 +10,8 @@ from .events import Bound as BoundEvent
 from .events import WaitingFor
 from .frames import Bound, Strand, strand_here
 from .identity import digest_of
+from .options import option
 from .providers.protocol import JSON
-from .racing import Unrecorded
 from .records import as_record, value_of_record
 from .settings import InputWanted
 from .state.bindings import Binding
@@ -31,13 +31,11 @@ def input_step(run: Run, name: str, text: str | None, line: int | None) -> Step[
     async def start() -> Value:
         strand = strand_here.get()
         execution.starting(strand)
-        identity = execution.identify(strand, "input", {"name": name})
+        identity = execution.replay.identify(strand, "input", {"name": name})
         secret = execution.is_secret(name)
         value = _recorded(execution, identity, name)
         new = value is None
         if value is None:
-            if strand.rerun is not None:
-                raise Unrecorded
             value, origin = await _answered(
                 run, strand, identity, InputWanted(name, text, secret), line
             )
@@ -81,7 +79,7 @@ def input_step(run: Run, name: str, text: str | None, line: int | None) -> Step[
 
 def _recorded(execution: Execution, identity: str, name: str) -> Value | None:
     """What was given in an earlier life, unless another value is given now, which is an edit; None: nothing."""
-    record = execution.past.input(identity)
+    record = execution.replay.past.input(identity)
     if record is None:
         return None
     if record.get("secret"):
@@ -94,7 +92,7 @@ def _recorded(execution: Execution, identity: str, name: str) -> Value | None:
             return None
     else:
         value = value_of_record(record)
-    if execution.past.waits_for(name):
+    if execution.replay.past.waits_for(name):
         # What is given now is for the place that waits for it, further on.
         return value
     given = execution.given.pop(name, None)
@@ -112,23 +110,18 @@ async def _answered(
     value = execution.given.pop(name, None)
     if value is not None:
         return value, "given"
-    await execution.quiet(strand)
+    await execution.replay.live(strand)
     if execution.settings.ask is None:
         execution.tell(WaitingFor(name, text, line))
         execution.store.record({"r": "waiting", "id": identity, "name": name}, paid=False)
         what = f": {text}" if text else ""
         strand.stop = Waiting(
-            f"input '{name}' is needed to go on{what}\nresume with: {resume_command(run)} {option(name)} VALUE",
+            f"input '{name}' is needed to go on{what}\nresume with: {resume_command(run)} {option(name, 'VALUE')}",
             line=line,
         )
         raise strand.stop
     await execution.store.durable()
     return Value(await execution.settings.ask(wanted)), "asked"
-
-
-def option(name: str) -> str:
-    """The option of the script that gives an input."""
-    return f"--{name.replace('_', '-')}"
 
 
 def resume_command(run: Run) -> str:

@@ -98,7 +98,7 @@ class Rerun:
     @classmethod
     def of(cls, execution: Execution, strand: Strand, identity: str) -> Rerun | None:
         """The recorded race of this identity; None where there is none."""
-        record = execution.past.race(identity)
+        record = execution.replay.past.race(identity)
         if record is None:
             return None
         return cls(execution, record["won"], record["failed"], record["counters"])
@@ -124,11 +124,11 @@ class Rerun:
                 # The race around this one is run again as a whole.
                 raise
             await racing.cancel()
-            execution.put_back(self)
+            execution.replay.put_back(self)
             return False
         finally:
             await racing.cancel()
-        execution.count_on(strand, self._counters)
+        execution.replay.count_on(strand, self._counters)
         return True
 
 
@@ -147,6 +147,6 @@ def record_race(
             "id": identity,
             "won": [*won],
             "failed": [*failed],
-            "counters": execution.counters(asked),
+            "counters": execution.replay.counters(asked),
         }
     )

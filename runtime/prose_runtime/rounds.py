@@ -72,7 +72,7 @@ class ConcurrentLoop(Generic[T]):
     async def perform(self, works: Sequence[Work]) -> list[T]:
         """Run the rounds; gives the results of those that succeeded, in order."""
         execution, strand = self.execution, self.strand
-        identity = execution.identify(
+        identity = execution.replay.identify(
             strand, "rounds", {"items": [digest_of(item) for item in self.items]}
         )
         self.told = execution.loop_started(self.run._frame, self.line, "concurrent", len(self.items))

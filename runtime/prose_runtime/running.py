@@ -6,6 +6,7 @@ import asyncio
 import os
 import platform
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .calling import in_own_task
@@ -15,9 +16,9 @@ from .events import RunEnded, RunStarted, Status
 from .execution import Execution
 from .frames import strand_here
 from .identity import digest
-from .inputs import option
 from .listing import Listing
 from .opening import opened
+from .options import option
 from .providers.protocol import JSON, Usage
 from .run import Run
 from .settings import Outcome, Problem, Resumed, Runnable, Settings
@@ -57,7 +58,7 @@ def _missing(program: Runnable, names: list[str]) -> UsageError:
     lines = []
     for name in names:
         about = program.inputs.get(name)
-        lines.append(f"  {option(name)}" + (f"  {about}" if about else ""))
+        lines.append(f"  {option(name, 'TEXT')}" + (f"  {about}" if about else ""))
     what = "this input is missing" if len(names) == 1 else "these inputs are missing"
     return UsageError(f"{what}; give them as options:\n" + "\n".join(lines))
 
@@ -103,12 +104,14 @@ class _Life:
                 "version": settings.version,
                 "at": stamp(execution.clock),
                 "simulated": settings.simulated,
+                "command": settings.command,
+                "folder": str(Path.cwd()),
                 "pid": os.getpid(),
                 "host": platform.node(),
             }
         )
         store.changed()
-        resumed = not execution.past.is_empty
+        resumed = not execution.replay.past.is_empty
         execution.tell(
             RunStarted(
                 store.run_id, execution.listing.name, store.directory, settings.simulated, resumed
@@ -223,10 +226,10 @@ class _Life:
         )
 
     def _resumed(self) -> Resumed | None:
-        execution, past = self.execution, self.execution.past
+        execution, past = self.execution, self.execution.replay.past
         if past.is_empty:
             return None
-        ran = execution.steps - execution.reused
+        ran = execution.steps - execution.replay.reused
         return Resumed(past.reused, ran, len(past.unused), past.worlds_ignored)
 
     def _judged(self, failure: BaseException | None) -> tuple[Status, int, Problem | None]:

@@ -127,7 +127,7 @@ def test_unknown_inputs_are_wrong_usage(command: Command) -> None:
 def test_a_later_input_waits_with_the_command_that_resumes(command: Command) -> None:
     source = 'session "First"\ninput topic: "Topic"\nsession "About {topic}"\n'
     assert command(source) == 75
-    assert f"python case.py --resume {command.run.name}" in command.err
+    assert f"python case.py --provider simulate --resume {command.run.name}" in command.err
     assert "topic" in command.err
     assert "status: waiting" in (command.run / "state.md").read_text()
 
