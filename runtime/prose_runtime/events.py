@@ -147,10 +147,11 @@ class LoopStarted:
 
 @dataclass(frozen=True, slots=True)
 class RoundStarted:
-    """Round `round` (from 0) of the loop `number` begins."""
+    """Round `round` (from 0) of the loop `number` begins; `branch` is the strand of a concurrent one."""
 
     number: int
     round: int
+    branch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +239,26 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
+class Resolved:
+    """A block reads a name of its caller, of one further up, or of the root: `execution_id` is that of the frame."""
+
+    name: str
+    execution_id: int | None
+    place: Place
+    branch: str
+
+
+@dataclass(frozen=True, slots=True)
+class Threw:
+    """The program makes an error of its own, to be raised there and then."""
+
+    message: str
+    line: int | None
+    place: Place
+    branch: str
+
+
+@dataclass(frozen=True, slots=True)
 class Warned:
     """Shown once per text in a run."""
 
@@ -283,6 +304,8 @@ Event = (
     | FrameEntered
     | FrameLeft
     | Bound
+    | Resolved
+    | Threw
     | Warned
     | WaitingFor
     | RunEnded

@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Final, Literal
 from .clock import Clock
 from .errors import Stop, StoreFailed
 from .events import Bound as BoundEvent
-from .events import Event, LoopEnded, LoopStarted, Observer, RoundStarted, StepFinished, Warned
+from .events import (
+    Event,
+    LoopEnded,
+    LoopStarted,
+    Observer,
+    Resolved,
+    RoundStarted,
+    StepFinished,
+    Threw,
+    Warned,
+)
 from .frames import Bound, FiledName, Frame, NameKind, Strand, root_strand, strand_here
 from .listing import Listing
 from .past import Past
@@ -156,15 +166,25 @@ class Execution:
             self.tell(LoopStarted(number, line, frame.place, self.here().path, sort, of))
         return number
 
-    def round_started(self, number: int, round: int) -> None:
-        """A round (from 0) of a loop begins."""
+    def round_started(self, number: int, round: int, branch: str = "") -> None:
+        """A round (from 0) of a loop begins; `branch` is the scope path of a concurrent one."""
         if self.observed:
-            self.tell(RoundStarted(number, round))
+            self.tell(RoundStarted(number, round, branch))
 
     def loop_ended(self, number: int, exhausted: bool) -> None:
         """A loop ended: after all its rounds, or before."""
         if self.observed:
             self.tell(LoopEnded(number, exhausted))
+
+    def resolved(self, frame: Frame, name: str, found: Frame) -> None:
+        """A name was read that stands in another frame."""
+        if self.observed:
+            self.tell(Resolved(name, found.execution_id, frame.place, self.here().path))
+
+    def threw(self, frame: Frame, message: str, line: int | None) -> None:
+        """The program makes an error of its own."""
+        if self.observed:
+            self.tell(Threw(message, line, frame.place, self.here().path))
 
     def next_construct(self) -> int:
         """The number under which observers hear of a parallel, a loop or a pipeline."""

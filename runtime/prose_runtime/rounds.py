@@ -120,7 +120,7 @@ class ConcurrentLoop(Generic[T]):
 
     def _running(self, numbers: Iterable[int], works: Sequence[Work]) -> Racing:
         for number in numbers:
-            self.execution.round_started(self.told, number)
+            self.execution.round_started(self.told, number, self.strands[number].path)
         return Racing([(n, self.strands[n], works[n]) for n in numbers])
 
     async def _run(self, identity: str, works: Sequence[Work]) -> None:

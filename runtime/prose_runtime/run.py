@@ -54,7 +54,10 @@ class Run:
         found = self._execution.here().resolve(self._frame, name)
         if found is None:
             raise self._unbound(name)
-        return found[1].value
+        frame, bound = found
+        if frame is not self._frame:
+            self._execution.resolved(self._frame, name, frame)
+        return bound.value
 
     def bound(self, *names: str, root: bool = False) -> dict[str, Value]:
         """Those of the names that stand for something here, in the order given.
@@ -280,10 +283,11 @@ class Run:
 
     def error(self, value: Liftable) -> ProseError:
         """The error to raise for a `throw`: that of a text, or the one that was caught."""
-        if isinstance(value, ProseError):
-            return value
-        lifted = Value(value)
-        return lifted.error or Thrown(lifted.text, line=self._line())
+        line = self._line()
+        error = value if isinstance(value, ProseError) else Value(value).error
+        error = error or Thrown(Value(value).text, line=line)
+        self._execution.threw(self._frame, error.message, line)
+        return error
 
     # Loops
 
