@@ -19,6 +19,7 @@ Records (`r` says which; `id` is the identity of a step or frame):
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import time
@@ -27,6 +28,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from .errors import StoreFailed
+from .faults import UNARMED, Faults
 from .providers.protocol import JSON
 from .state.reading import Read, lock, read_journal
 
@@ -46,11 +48,15 @@ class Journal:
     Whoever acts on a result (calls a model with it, shows it as done) waits first; the program itself goes on.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, faults: Faults = UNARMED) -> None:
         """Open and lock the journal; raises UsageError where another process has it, OSError where it can't be."""
         self._path = path
         self.on_failure: Callable[[StoreFailed], None] = _ignore
-        self._descriptor = lock(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        self._append = faults.around("journal.append", os.write)
+        self._datasync = faults.around("journal.sync", os.fdatasync)
+        self._cut = faults.around("journal.cut", os.ftruncate)
+        opened = faults.around("journal.open", lock)
+        self._descriptor = opened(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         self._size = os.fstat(self._descriptor).st_size
         self._lines: list[str] = []
         self.added = 0
@@ -126,7 +132,7 @@ class Journal:
         """What stands in it; half a record at its end is cut off. Raises OSError."""
         found = read_journal(self._path)
         if found.torn:
-            os.ftruncate(self._descriptor, found.size)
+            self._cut(self._descriptor, found.size)
             self._size = found.size
         return found
 
@@ -137,17 +143,16 @@ class Journal:
 
     def sync_blocking(self) -> None:
         """Make durable what was written. For a thread that is about to write what follows from it; raises OSError."""
-        os.fdatasync(self._descriptor)
+        self._datasync(self._descriptor)
 
     def close(self) -> None:
-        """Write and sync what is left; raises nothing (a failure has been told). Nothing may be waited for any more."""
+        """Write and sync what is left; raises nothing (a failure is told). Nothing may be waited for any more."""
         self.write()
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()
         if self._failed is None:
-            with suppress(OSError):
-                os.fsync(self._descriptor)
+            self._sync_here()
         self._settled(self.added)
         os.close(self._descriptor)
 
@@ -199,7 +204,9 @@ class Journal:
 
     def _sync(self) -> None:
         started = time.perf_counter()
-        os.fdatasync(self._descriptor)
+        self._datasync(self._descriptor)
+        if os.fstat(self._descriptor).st_nlink == 0:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         # A running mean, so that one hiccup doesn't send every fsync to a thread.
         self._pace += (time.perf_counter() - started - self._pace) / 8
 
@@ -221,22 +228,26 @@ class Journal:
         rest = memoryview(data)
         try:
             while rest:
-                rest = rest[os.write(self._descriptor, rest) :]
+                rest = rest[self._append(self._descriptor, rest) :]
         except OSError as problem:
             # Half a record must not stand before what a later life appends.
             with suppress(OSError):
-                os.ftruncate(self._descriptor, self._size)
+                self._cut(self._descriptor, self._size)
             self._fail(problem)
         else:
             self._size += len(data)
 
     def _fail(self, problem: OSError) -> None:
         if self._failed is None:
-            reason = problem.strerror or str(problem)
-            self._failed = StoreFailed(
-                f"can't write {self._path}: {reason}; what was recorded before is kept"
-            )
+            self._failed = StoreFailed(_said(self._path, problem))
             self.on_failure(self._failed)
+
+
+def _said(path: Path, problem: OSError) -> str:
+    if isinstance(problem, FileNotFoundError):
+        return f"{path} was deleted while the run was at work: its records are gone; start a new run"
+    reason = problem.strerror or str(problem)
+    return f"can't write {path}: {reason}; what was recorded before is kept"
 
 
 def _ignore(failed: StoreFailed) -> None: ...

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 from .clock import SystemClock
 from .errors import UsageError
 from .events import Event, RunStarted, Warned
+from .faults import VARIABLE as faults_variable
+from .faults import Faults
 from .given import environment, given_inputs
 from .models import Models
 from .options import Options, carried
@@ -52,13 +54,16 @@ def launch(program: Program, options: Options, command: str) -> Finished:
     inputs = given_inputs(options, program.inputs, environ, _read_stdin)
     person = _stdin_is_terminal() and not options.json
     models = Models.chosen(options.models, options.decider, environ)
-    provider = make_provider(
-        options.provider,
-        ProviderOptions(options.max_concurrency, environ, options.answers, program.text),
+    faults = Faults(os.environ.get(faults_variable, ""))
+    provider = faults.around_calls(
+        make_provider(
+            options.provider,
+            ProviderOptions(options.max_concurrency, environ, options.answers, program.text),
+        )
     )
     provider.check()
     clock = SystemClock()
-    progress = make_progress(sys.stderr, quiet=options.quiet, now=clock.seconds)
+    progress = _display(program, options, clock)
     place = _Place()
     settings = Settings(
         sessions=Sessions(provider, models, retries=options.retry, jitter=clock.jitter),
@@ -75,6 +80,7 @@ def launch(program: Program, options: Options, command: str) -> Finished:
         simulated=provider.simulated,
         command=" ".join([command, *map(shlex.quote, carried(options))]),
         clock=clock,
+        faults=faults,
     )
     try:
         outcome = asyncio.run(_shown(program, settings, progress))
@@ -84,6 +90,18 @@ def launch(program: Program, options: Options, command: str) -> Finished:
         for remark in provider.remarks():
             progress.see(Warned(remark))
     return Finished(outcome, provider.simulated)
+
+
+def _display(program: Program, options: Options, clock: SystemClock) -> Progress:
+    """What a person sees of the run: its narration where that is wanted, whatever --quiet says, else its progress."""
+    if options.narrate is None:
+        return make_progress(sys.stderr, quiet=options.quiet, now=clock.seconds)
+    from .listing import Listing
+    from .narration.narrator import Narrator
+
+    state = options.state or "filesystem"
+    small = program.traits.in_context
+    return Narrator(sys.stderr, options.narrate, Listing.of(program), state, is_small=small)
 
 
 async def _shown(program: Program, settings: Settings, progress: Progress) -> Outcome:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
+from .faults import UNARMED, Faults
+
 if TYPE_CHECKING:
     from .clock import Clock
     from .events import Observer, Status
@@ -125,6 +127,8 @@ class Settings:
     version: str = ""
     clock: Clock | None = None
     """Tests give their own; None: the real one."""
+    faults: Faults = UNARMED
+    """What tests make fail."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..faults import UNARMED, Faults
 from .store import Stores
 
 
-def stores_of(prose_dir: Path) -> Stores:
+def stores_of(prose_dir: Path, faults: Faults = UNARMED) -> Stores:
     """The place where runs are kept."""
     from .folders import FilesystemStores
 
-    return FilesystemStores(prose_dir)
+    return FilesystemStores(prose_dir, faults)

@@ -7,29 +7,56 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ..faults import UNARMED, Faults
+
 AT_ONCE = 128
 """Files that are open together."""
 
+_TEMPORARY = ".tmp"
+"""How the names of files end that are not finished."""
 
-def write_whole(path: Path, data: bytes) -> None:
+
+def write_whole(path: Path, data: bytes, faults: Faults = UNARMED) -> None:
     """Write one file: temporary in the same folder, flush, fsync, rename, fsync of the folder."""
-    write_together(path.parent, [(path.name, data)])
+    write_together(path.parent, [(path.name, data)], faults)
 
 
-def write_together(folder: Path, files: Sequence[tuple[str, bytes]]) -> None:
+def write_together(
+    folder: Path, files: Sequence[tuple[str, bytes]], faults: Faults = UNARMED
+) -> None:
     """Write several files of one folder, each as `write_whole` does; they share the fsync of the folder.
 
     Raises OSError, whose `filename` is the file that could not be written, or the folder.
     """
+    with _opened(folder) as place:
+        for first in range(0, len(files), AT_ONCE):
+            _put(place, folder, files[first : first + AT_ONCE], faults)
+        _sync_folder(place, folder, faults)
+
+
+def make_folder(path: Path, faults: Faults = UNARMED, mode: int = 0o777) -> None:
+    """Make a folder in one that is there, and make its name durable; one that is there is left as it is.
+
+    Raises OSError, whose `filename` is the folder, or that around it.
+    """
     try:
-        with _opened(folder) as place:
-            for first in range(0, len(files), AT_ONCE):
-                _put(place, files[first : first + AT_ONCE])
-            os.fsync(place)
-    except OSError as problem:
-        name = str(problem.filename or "").removesuffix(_mark()).removeprefix(".")
-        problem.filename = str(folder / name)
+        with _about(path):
+            faults.around("folder.make", os.mkdir)(path, mode)
+    except FileExistsError:
+        if path.is_dir():
+            return
         raise
+    with _opened(path.parent) as place:
+        _sync_folder(place, path.parent, faults)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what processes that died left half written, in a folder and those in it. No other may be writing there.
+
+    Raises OSError.
+    """
+    for path in folder.rglob(f".*{_TEMPORARY}"):
+        path.unlink(missing_ok=True)
 
 
 def holds(path: Path, data: bytes) -> bool:
@@ -41,7 +68,7 @@ def holds(path: Path, data: bytes) -> bool:
 
 
 def _mark() -> str:
-    return f".{os.getpid()}.tmp"
+    return f".{os.getpid()}{_TEMPORARY}"
 
 
 @contextmanager
@@ -54,8 +81,28 @@ def _opened(folder: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _put(folder: int, files: Sequence[tuple[str, bytes]]) -> None:
+@contextmanager
+def _about(path: Path) -> Iterator[None]:
+    """An OSError in it is about this path; the system's own name of it may be none, or a temporary one."""
+    try:
+        yield
+    except OSError as problem:
+        problem.filename = str(path)
+        raise
+
+
+def _sync_folder(place: int, folder: Path, faults: Faults) -> None:
+    with _about(folder):
+        faults.around("folder.sync", os.fsync)(place)
+
+
+def _put(place: int, folder: Path, files: Sequence[tuple[str, bytes]], faults: Faults) -> None:
     """All of `write_together` but the fsync of the folder. Writes all, then syncs all, then names all."""
+    make = faults.around("file.make", os.open)
+    write = faults.around("file.write", os.write)
+    sync = faults.around("file.sync", os.fsync)
+    rename = faults.around("file.rename", os.rename)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
     mark = _mark()
     made: list[str] = []
     descriptors: list[int] = []
@@ -64,35 +111,31 @@ def _put(folder: int, files: Sequence[tuple[str, bytes]]) -> None:
             for name, data in files:
                 temporary = f".{name}{mark}"
                 made.append(temporary)
-                flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-                descriptor = os.open(temporary, flags, 0o600, dir_fd=folder)
-                descriptors.append(descriptor)
-                if os.write(descriptor, data) < len(data):
-                    _rest(descriptor, data)
-            _sync(descriptors)
+                with _about(folder / name):
+                    descriptor = make(temporary, flags, 0o600, dir_fd=place)
+                    descriptors.append(descriptor)
+                    left = memoryview(data)
+                    while left:
+                        left = left[write(descriptor, left) :]
+            _send_on(descriptors)
+            for (name, _), descriptor in zip(files, descriptors, strict=True):
+                with _about(folder / name):
+                    sync(descriptor)
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
         for (name, _), temporary in zip(files, made, strict=True):
-            os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+            with _about(folder / name):
+                rename(temporary, name, src_dir_fd=place, dst_dir_fd=place)
     except BaseException:
         for temporary in made:
             with suppress(OSError):
-                os.unlink(temporary, dir_fd=folder)
+                os.unlink(temporary, dir_fd=place)
         raise
 
 
-def _rest(descriptor: int, data: bytes) -> None:
-    """Write what one call did not take."""
-    left = memoryview(data)[os.lseek(descriptor, 0, os.SEEK_CUR) :]
-    while left:
-        left = left[os.write(descriptor, left) :]
-
-
-def _sync(descriptors: Sequence[int]) -> None:
-    # First all of them are sent on their way: what follows then finds most of the work done, in a fifth of the time.
+def _send_on(descriptors: Sequence[int]) -> None:
+    """Send what was written to several files on its way: each fsync then finds most of its work done."""
     if len(descriptors) > 1 and hasattr(os, "posix_fadvise"):
         for descriptor in descriptors:
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-    for descriptor in descriptors:
-        os.fsync(descriptor)

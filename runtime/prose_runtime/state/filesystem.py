@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StoreFailed
+from ..faults import UNARMED, Faults
 from ..identity import digest_of
 from ..journal import Journal
 from ..providers.protocol import JSON
 from ..values import Value
 from .bindings import Binding, NotABinding, body, file_name, parsed, rendered
-from .files import holds, write_together
+from .files import holds, make_folder, write_together
 from .reading import JOURNAL, Read
 
 QUIET = 0.1
@@ -44,8 +45,13 @@ def _remarks(found: Read, journal: Path) -> list[str]:
 class FilesystemStore:
     """Keeps a run in `.prose/runs/{run id}/`."""
 
-    def __init__(self, home: Path, journal: Journal, render: Callable[[], str]) -> None:
+    keeps = True
+
+    def __init__(
+        self, home: Path, journal: Journal, render: Callable[[], str], faults: Faults = UNARMED
+    ) -> None:
         """Work on a run in a folder that is there; `render` gives the text of state.md. Raises OSError."""
+        self._faults = faults
         self.run_id = home.name
         self.directory: Path | None = home
         self._home = home
@@ -136,13 +142,14 @@ class FilesystemStore:
         try:
             await self.durable()
             await self.settle()
-        except StoreFailed:
+        finally:
             if self._writing:
                 await asyncio.wait([self._writing])
-        finally:
             if self._timer:
                 self._timer.cancel()
             self._journal.close()
+        if self._failed:
+            raise self._failed
 
     def _due(self) -> None:
         """Write what there is once nothing more comes; wait on where something just did, or is being written."""
@@ -194,12 +201,13 @@ class FilesystemStore:
         # state.md comes last: the files that it names are there.
         for folder, files in sorted(folders.items(), reverse=True):
             place = self._home / folder
-            place.mkdir(mode=0o700, exist_ok=True)
+            if folder:
+                make_folder(place, self._faults, 0o700)
             if not self._fresh:
                 # Most of what a resumed run binds first is there from its earlier life.
                 files = [(name, data) for name, data in files if not holds(place / name, data)]
             if files:
-                write_together(place, files)
+                write_together(place, files, self._faults)
 
     def _fail(self, failed: StoreFailed) -> None:
         if self._failed is None:

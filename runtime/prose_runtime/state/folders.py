@@ -16,8 +16,9 @@ from typing import Any, Final
 
 from ..clock import Clock, run_name
 from ..errors import StoreFailed, UsageError
+from ..faults import UNARMED, Faults
 from .bindings import Binding, NotABinding, parsed
-from .files import holds, write_whole
+from .files import holds, make_folder, remove_unfinished, write_whole
 from .reading import JOURNAL, first_record, is_locked, lock, read_journal
 from .store import Store
 
@@ -29,7 +30,8 @@ _RUN_ID: Final = re.compile(r"\d{8}-\d{6}-[0-9a-z]{6}")
 class FilesystemStores:
     """Runs in the folders of `.prose/runs/`."""
 
-    def __init__(self, prose_dir: Path) -> None:
+    def __init__(self, prose_dir: Path, faults: Faults = UNARMED) -> None:
+        self._faults = faults
         self._prose_dir = prose_dir
         self._runs = prose_dir / "runs"
         self.where = str(self._runs)
@@ -38,16 +40,26 @@ class FilesystemStores:
         from ..journal import Journal
         from .filesystem import FilesystemStore
 
-        home = self._runs / run_name(clock)
+        home, faults = self._runs / run_name(clock), self._faults
         try:
-            (home / "bindings").mkdir(parents=True, mode=0o700)
-            home.chmod(0o700)
+            for folder in _missing(self._runs):
+                make_folder(folder, faults)
             ignore = self._prose_dir / ".gitignore"
             if not ignore.exists():
-                write_whole(ignore, b"runs/\n.env\n")
-            write_whole(home / PROGRAM, _bytes(source))
-            return FilesystemStore(home, Journal(home / JOURNAL), render)
+                write_whole(ignore, b"runs/\n.env\n", faults)
+            make_folder(home, faults, 0o700)
+            make_folder(home / "bindings", faults, 0o700)
+            journal = Journal(home / JOURNAL, faults)
+            try:
+                # After the journal: what makes the one's name durable does so for both.
+                write_whole(home / PROGRAM, _bytes(source), faults)
+                return FilesystemStore(home, journal, render, faults)
+            except BaseException:
+                journal.close()
+                raise
         except OSError as problem:
+            # Nothing was recorded in it.
+            rmtree(home, ignore_errors=True)
             raise StoreFailed(
                 f"can't make the run's folder {home}: {problem.strerror or problem}; "
                 "choose another place with --prose-dir"
@@ -65,12 +77,13 @@ class FilesystemStores:
 
         home = self._home(run_id)
         try:
-            (home / "bindings").mkdir(mode=0o700, exist_ok=True)
-            journal = Journal(home / JOURNAL)
+            make_folder(home / "bindings", self._faults, 0o700)
+            journal = Journal(home / JOURNAL, self._faults)
             try:
-                store = FilesystemStore(home, journal, render)
+                store = FilesystemStore(home, journal, render, self._faults)
                 check(store.past)
-                _keep_source(home, _bytes(source))
+                remove_unfinished(home)
+                _keep_source(home, _bytes(source), self._faults)
                 return store
             except BaseException:
                 journal.close()
@@ -174,15 +187,20 @@ def _bytes(source: str) -> bytes:
     return source.encode("utf-8", "surrogatepass")
 
 
-def _keep_source(home: Path, source: bytes) -> None:
+def _missing(folder: Path) -> Sequence[Path]:
+    """A folder and those above it, as far as they are not there; outermost first."""
+    return [*takewhile(lambda path: not path.exists(), (folder, *folder.parents))][::-1]
+
+
+def _keep_source(home: Path, source: bytes, faults: Faults) -> None:
     """Put the source into the run's folder, and what it replaces beside it: program-1.prose, program-2.prose, ..."""
     path = home / PROGRAM
     if holds(path, source):
         return
     if path.exists():
         number = len(_replaced(home)) + 1
-        write_whole(home / f"program-{number}.prose", path.read_bytes())
-    write_whole(path, source)
+        write_whole(home / f"program-{number}.prose", path.read_bytes(), faults)
+    write_whole(path, source, faults)
 
 
 def _replaced(home: Path) -> Sequence[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -111,6 +112,25 @@ def _holder(path: Path) -> str:
     """Which process has the journal, as its newest life says."""
     with suppress(OSError):
         lives = [record for record in read_journal(path).records if record["r"] == "run"]
-        if lives and lives[-1].get("pid"):
+        if lives and _may_live(lives[-1]):
             return f"process {lives[-1]['pid']} on {lives[-1].get('host', 'this machine')}"
     return "another process"
+
+
+def _may_live(life: Mapping[str, Any]) -> bool:
+    """The process of a life is there, as far as can be seen from here.
+
+    Where it isn't, somebody else has taken up the run just now, and has not said yet who it is.
+    """
+    pid = life.get("pid")
+    if not isinstance(pid, int):
+        return False
+    if life.get("host") == os.uname().nodename:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            # There it is, and somebody else's.
+            return True
+    return True

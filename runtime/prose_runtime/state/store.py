@@ -23,6 +23,8 @@ class Store(Protocol):
     A store that can't write calls `on_failure` once and raises StoreFailed from then on.
     """
 
+    keeps: bool
+    """Something is left of the run: it can be resumed, and sessions can read at its places."""
     run_id: str
     directory: Path | None
     on_failure: Callable[[StoreFailed], None]
@@ -80,7 +82,7 @@ class Store(Protocol):
         """Something that state.md shows has changed."""
 
     async def close(self) -> None:
-        """Write what is left, a last state.md among it, and give the run up."""
+        """Write what is left, a last state.md among it, and give the run up; raises StoreFailed after that."""
 
 
 class Stores(Protocol):
