@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .events import FrameEntered, FrameLeft
 from .frames import Block, Bound, strand_here
 from .identity import digest_of
+from .providers.protocol import JSON
 from .steps import Step
 from .tasks import Entry
 from .values import Liftable, Value
@@ -39,27 +40,27 @@ def block_call(
             raise
         lifted = [Value(argument) for argument in arguments]
         lifted_by_name = {name: Value(argument) for name, argument in named.items()}
-        shown = [digest_of(value) for value in lifted]
-        shown += [f"{name}={digest_of(value)}" for name, value in sorted(lifted_by_name.items())]
-        identity = execution.replay.identify(strand, "frame", {"block": block.name, "arguments": [*shown]})
+        program_names = dict(zip(block.arguments, block.parameters, strict=False))
+        given = dict(zip(block.parameters, lifted, strict=False))
+        given |= {program_names.get(name, name): value for name, value in lifted_by_name.items()}
+        shown: dict[str, JSON] = {name: digest_of(value) for name, value in given.items()}
+        identity = execution.replay.identify(
+            strand, "frame", {"block": block.name, "arguments": shown}
+        )
         frame = caller.entered(
             strand, block, execution.replay.execution_id(strand, identity, block.name)
         )
-        program_names = dict(zip(block.arguments, block.parameters, strict=False))
-        by_name = [*zip(block.parameters, lifted, strict=False)]
-        by_name += [
-            (program_names.get(name, name), value) for name, value in lifted_by_name.items()
-        ]
-        for name, value in by_name:
+        for name, value in given.items():
             frame.own[name] = Bound(value, "parameter")
         if execution.observed:
-            execution.tell(FrameEntered(frame.place, line, strand.path, dict(by_name)))
+            execution.tell(FrameEntered(frame.place, line, strand.path, given))
         failed = True
         try:
             work = block.function(run._in(frame), *lifted, **lifted_by_name)
             value = Value(await in_own_task(_coroutine(work)))
             failed = False
         finally:
+            strand.unfile(frame)
             if execution.observed:
                 execution.tell(FrameLeft(frame.place, failed))
         strand.leave(frame)

@@ -204,12 +204,16 @@ class Strand:
         if caller is None:
             return
         for name, bound in frame.own.items():
-            self.filed.pop((frame, name), None)
             if bound.kind in ("parameter", "item"):
                 continue
             there = self.find(caller, name)
             if there is None or there.kind == "left":
                 self.write(caller, name, bound._replace(kind="left"))
+
+    def unfile(self, frame: Frame) -> None:
+        """Forget the files of a frame that has ended: nothing writes them any more."""
+        for name in frame.own:
+            self.filed.pop((frame, name), None)
 
     def fork(self, path: str) -> Strand:
         return Strand(self, path)
