@@ -321,6 +321,8 @@ class Execution:
 
     def entry(self, frame: Frame, label: str, value: Value) -> Entry:
         """A value as a session is shown it, with the place of its file where it has one or needs one."""
+        if not self.store.keeps:
+            return Entry(label, value)
         strand = strand_here.get()
         found = strand.resolve(frame, label)
         path = found[1].path if found and found[1].value is value else None
@@ -340,6 +342,8 @@ class Execution:
     def told(self, strand: Strand) -> tuple[Entry, ...]:
         """The account of what happened so far, as a session is told it."""
         entries = strand.account.entries()
+        if not self.store.keeps:
+            return tuple([Entry(entry.label, entry.value) for entry in entries])
         return tuple([e if e.path is not None else self.placed(e) for e in entries])
 
     # Shapes

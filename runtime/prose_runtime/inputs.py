@@ -115,10 +115,10 @@ async def _answered(
         execution.tell(WaitingFor(name, text, line))
         execution.store.record({"r": "waiting", "id": identity, "name": name}, paid=False)
         what = f": {text}" if text else ""
-        strand.stop = Waiting(
-            f"input '{name}' is needed to go on{what}\nresume with: {resume_command(run)} {option(name, 'VALUE')}",
-            line=line,
-        )
+        how = f"resume with: {resume_command(run)} {option(name, 'VALUE')}"
+        if not execution.store.keeps:
+            how = f"an in-context run can't be resumed: start it again with {option(name, 'VALUE')}"
+        strand.stop = Waiting(f"input '{name}' is needed to go on{what}\n{how}", line=line)
         raise strand.stop
     await execution.store.durable()
     return Value(await execution.settings.ask(wanted)), "asked"

@@ -11,6 +11,7 @@ from .listing import Listing
 from .past import Past, Record
 from .settings import Resumption, Settings
 from .state import stores_of
+from .state.memory import MemoryStore
 from .state.store import Store, Stores
 
 if TYPE_CHECKING:
@@ -21,6 +22,10 @@ def opened(
     settings: Settings, listing: Listing, clock: Clock, render: Callable[[], str]
 ) -> tuple[Store, Past]:
     """The store of this run and what is in its journal; raises UsageError or StoreFailed."""
+    if settings.state == "in-context":
+        if settings.resume is not None:
+            raise UsageError("an in-context run keeps nothing that could be resumed")
+        return MemoryStore(clock), Past()
     stores = stores_of(settings.prose_dir)
     wanted = settings.resume
     if wanted is None:

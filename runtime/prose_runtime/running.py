@@ -42,7 +42,8 @@ async def execute(program: Runnable, settings: Settings) -> Outcome:
         await settings.sessions.close()
         return _not_started(stop)
     execution = Execution(listing, settings, store, clock, past)
-    state.watch(execution)
+    if store.keeps:
+        state.watch(execution)
     return await _Life(program, execution, state).lived()
 
 
@@ -140,7 +141,7 @@ class _Life:
         try:
             await asyncio.wait([main])
         except asyncio.CancelledError:
-            self.execution.stopped_by(Interrupted("the run was cancelled; what was done is kept"))
+            self.execution.stopped_by(Interrupted(f"the run was cancelled; {self._kept()}"))
             main.cancel()
             await asyncio.wait([main])
         return self.execution.stopping if main.cancelled() else main.exception()
@@ -161,12 +162,17 @@ class _Life:
     def _interrupt(self, number: int) -> None:
         execution = self.execution
         if isinstance(execution.stopping, Interrupted) or number == signal.SIGTERM:
-            execution.stopped_by(Interrupted("what was done is kept"))
+            execution.stopped_by(Interrupted(self._kept()))
             if self.main is not None:
                 self.main.cancel()
         else:
-            execution.stopped_by(Interrupted("what was done is kept"))
+            execution.stopped_by(Interrupted(self._kept()))
             execution.warn("finishing what runs, starting nothing more; Ctrl-C again stops at once")
+
+    def _kept(self) -> str:
+        if self.execution.store.keeps:
+            return "what was done is kept"
+        return "an in-context run keeps nothing"
 
     def _store_failed(self, failed: StoreFailed) -> None:
         # Answers that can't be recorded would be paid for twice: nothing goes on.
@@ -205,7 +211,7 @@ class _Life:
         execution.tell(RunEnded(store.run_id, status, execution.usage, seconds))
         if failure is not None and not isinstance(failure, (ProseError, Stop)):
             raise failure
-        resumable = status in ("waiting", "stopped", "interrupted")
+        resumable = store.keeps and status in ("waiting", "stopped", "interrupted")
         given = execution.root.outputs
         names = [*(n for n in self.program.outputs if n in given)]
         names += [n for n in given if n not in names]

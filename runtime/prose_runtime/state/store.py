@@ -25,6 +25,8 @@ class Store(Protocol):
 
     keeps: bool
     """Something is left of the run: it can be resumed, and sessions can read at its places."""
+    keeps: bool
+    """Something is left of the run: it can be resumed, and sessions can read at its places."""
     run_id: str
     directory: Path | None
     on_failure: Callable[[StoreFailed], None]
