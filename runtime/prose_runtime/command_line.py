@@ -29,6 +29,8 @@ def command(program: Program, arguments: Sequence[str] | None = None) -> int:
         given = list(arguments_of_process()) if arguments is None else arguments
         declared = Declared(program.name, program.description, program.inputs, program.outputs)
         options = read_options(declared, given, os.environ, line)
+        if options.runs:
+            return _listed(program, options)
         return _started(program, options, line)
     except Stop as stop:
         _say(f"{Path(line.split()[-1]).name}: {stop.message}")
@@ -37,6 +39,18 @@ def command(program: Program, arguments: Sequence[str] | None = None) -> int:
         return _nobody_reads()
     except KeyboardInterrupt:
         return 130
+
+
+def _listed(program: Program, options: Options) -> int:
+    """Print the program's runs."""
+    from .shown import listed
+    from .state import stores_of
+
+    text = listed(stores_of(options.prose_dir), program.name, options.json)
+    if sys.stdout is not None:
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+    return 0
 
 
 def command_name() -> str:

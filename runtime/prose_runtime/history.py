@@ -1,151 +1,125 @@
-"""Runs that were made, as their folders tell: what their journals and binding files say, read without a run."""
+"""Runs that were made, as their journals tell: read without working on them, so also while another process does."""
 
 from __future__ import annotations
 
-import fcntl
-import json
-import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
-from .errors import UsageError
-from .providers.protocol import Usage
+from .costs import Costs
+from .errors import StoreFailed
+from .options import option
+from .past import Past, Record
+from .secrets import Secrets
+from .state.store import Stores
 
-if TYPE_CHECKING:
-    from .state.bindings import Binding
-
-_SESSIONS = ("session", "resume")
+RESUMABLE = ("waiting", "stopped", "interrupted", "failed")
+"""Statuses of runs of which there is something left to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """One run as its journal has it."""
+    """One run as its journal has it, over all its lives."""
 
     run_id: str
-    directory: Path
     program: str
+    """Empty where the journal doesn't say."""
     status: str
-    """running, completed, failed, waiting, stopped or interrupted; unreadable without a journal."""
-    started: str
-    """2026-01-15T14:30:52Z; empty where the journal doesn't say."""
-    simulated: bool
-    sessions: int
-    """Sessions that gave a result."""
-    usage: Usage
-    """Tokens of every result."""
-    reason: str
+    """running, completed, failed, waiting, stopped or interrupted; unreadable where its journal is."""
+    reason: str = ""
     """Why it did not complete, if it says so."""
+    line: int | None = None
+    """The source line that it stopped at, if it says so."""
+    started: str = ""
+    """2026-01-15T14:30:52Z."""
+    ended: str = ""
+    """When its latest life ended; empty where that doesn't say so."""
+    simulated: bool = False
+    lives: int = 0
+    costs: Costs = field(default_factory=Costs)
+    waiting_for: Sequence[str] = ()
+    """The inputs that it waits for."""
+    last: Record = field(default_factory=dict)
+    """What its latest life began with."""
+
+    @property
+    def seen(self) -> datetime:
+        """The last time that it is known to have been worked on."""
+        for stamp in (self.ended, str(self.last.get("at", ""))):
+            try:
+                return datetime.strptime(stamp, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+            except ValueError:
+                continue
+        return datetime.strptime(self.run_id[:15], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
+
+    @property
+    def resumed_by(self) -> str | None:
+        """The command line that takes it up again, in the folder where it was started; None where nothing is left to do."""
+        command = self.last.get("command")
+        if self.status not in RESUMABLE or not isinstance(command, str):
+            return None
+        inputs = [option(name, "VALUE") for name in self.waiting_for]
+        return " ".join([command, "--resume", shlex.quote(self.run_id), *inputs])
 
 
-def runs(prose_dir: Path) -> list[Made]:
-    """Every run kept in a folder, newest first."""
+def made(stores: Stores, run_id: str) -> Made:
+    """One run."""
     try:
-        folders = [entry for entry in (prose_dir / "runs").iterdir() if entry.is_dir()]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as problem:
-        raise UsageError(f"{prose_dir / 'runs'}: can't be read: {problem.strerror or problem}") from None
-    return [made(folder) for folder in sorted(folders, reverse=True)]
+        return told_by(stores, run_id, stores.records(run_id))
+    except StoreFailed as problem:
+        return Made(run_id, "", "unreadable", problem.message)
 
 
-def find(prose_dir: Path, wanted: str) -> Path:
-    """The folder of one run: by its id, the only beginning or end of one, or "last". Raises UsageError."""
+def told_by(stores: Stores, run_id: str, records: Sequence[Record]) -> Made:
+    """One run, by the records of its journal."""
     try:
-        known = sorted(entry.name for entry in (prose_dir / "runs").iterdir() if entry.is_dir())
-    except OSError:
-        known = []
-    if not known:
-        raise UsageError(f"no run is kept in {prose_dir / 'runs'} (--prose-dir says where else to look)")
-    if wanted == "last":
-        return prose_dir / "runs" / known[-1]
-    found = [name for name in known if name == wanted] or [
-        name for name in known if wanted and (name.startswith(wanted) or name.endswith(wanted))
-    ]
-    if len(found) == 1:
-        return prose_dir / "runs" / found[0]
-    if found:
-        raise UsageError(f"{len(found)} runs are called {wanted}...: {', '.join(found[-3:])}")
-    raise UsageError(f"there is no run {wanted} in {prose_dir / 'runs'}; `runs` lists them, `last` is the newest")
-
-
-def made(directory: Path) -> Made:
-    """One run, from its journal."""
-    first: dict[str, Any] = {}
-    ended: dict[str, Any] | None = None
-    sessions, usage = 0, Usage()
-    try:
-        for record in _records(directory / "journal.jsonl"):
-            kind = record.get("r")
-            if kind == "run":
-                first, ended = first or record, None
-            elif kind == "end":
-                ended = record
-            elif kind == "result":
-                sessions += record.get("kind") in _SESSIONS
-                counts = record.get("usage")
-                if isinstance(counts, list) and len(counts) == 4:
-                    usage += Usage(*counts)
-    except OSError:
-        return Made(directory.name, directory, "", "unreadable", "", False, 0, usage, "its journal can't be read")
-    if ended is not None:
-        status = str(ended.get("status", ""))
-        error = ended.get("error")
-        reason = str(error.get("message", "")) if isinstance(error, dict) else ""
-    elif first and _is_locked(directory / "journal.jsonl"):
-        status, reason = "running", ""
-    else:
-        status, reason = "interrupted", "its process ended without a word"
+        past, costs = Past(records), Costs.of(records)
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        why = f"a record of its journal is not as this version writes it ({problem!r})"
+        return Made(run_id, "", "unreadable", why)
+    status, reason, line = _ending(past, stores.is_held(run_id) if past.end is None else False)
+    secrets = secrets_of(stores, run_id, records)
     return Made(
-        directory.name,
-        directory,
-        str(first.get("program", "")),
+        run_id,
+        str(past.first.get("program", "")),
         status,
-        str(first.get("at", "")),
-        bool(first.get("simulated")),
-        sessions,
-        usage,
-        reason,
+        secrets.scrubbed(reason),
+        line,
+        str(past.first.get("at", "")),
+        str((past.end or {}).get("at", "")),
+        bool(past.first.get("simulated")),
+        sum(record["r"] == "run" for record in records),
+        costs,
+        past.waiting_for if status == "waiting" else (),
+        past.last,
     )
 
 
-def bindings(directory: Path) -> Sequence[tuple[str, Binding | None]]:
-    """The binding files of a run by name; None for a file that is no binding."""
-    from .state.bindings import NotABinding, parsed
-
-    found: list[tuple[str, Binding | None]] = []
-    folder = directory / "bindings"
-    for path in sorted(folder.glob("*.md")) if folder.is_dir() else ():
-        try:
-            found.append((path.name, parsed(path.read_bytes())))
-        except (OSError, NotABinding):
-            found.append((path.name, None))
-    return found
+def _ending(past: Past, held: bool) -> tuple[str, str, int | None]:
+    """The status of a run, why, and the line that it stopped at."""
+    if past.end is not None:
+        error = past.end.get("error") or {}
+        return str(past.end.get("status", "")), str(error.get("message", "")), error.get("line")
+    if held:
+        return "running", "", None
+    return "interrupted", "its process ended without a word", None
 
 
-def _records(path: Path) -> Iterator[dict[str, Any]]:
-    """The records of a journal; what is not one (a torn last line) is passed over."""
-    with path.open("rb") as lines:
-        for line in lines:
-            try:
-                record = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(record, dict):
-                yield record
+def runs(stores: Stores, program: str | None = None) -> list[Made]:
+    """Every run that is kept, newest first; with a `program`, those of it. Raises UsageError."""
+    found = reversed(stores.runs())
+    if program is None:
+        return [made(stores, run_id) for run_id in found]
+    return [made(stores, run_id) for run_id in found if stores.first(run_id).get("program") == program]
 
 
-def _is_locked(path: Path) -> bool:
-    """A process is working on the run."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
+def secrets_of(stores: Stores, run_id: str, records: Iterable[Record]) -> Secrets:
+    """The values of a run's secret inputs, which stand in their binding files alone."""
+    secrets = Secrets()
+    for record in records:
+        if record["r"] == "input" and record.get("secret"):
+            binding = stores.binding(run_id, str(record.get("path", "")).rpartition("/")[2])
+            if binding is not None:
+                secrets.keep(binding.value)
+    return secrets

@@ -72,6 +72,8 @@ class Options:
     bounds: Bounds
     narrate: Narration | None
     """None: not asked for. In-context runs are narrated in any case."""
+    runs: bool
+    """Nothing is run: the program's runs are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,7 @@ def read_options(
         resume=_resumption(read),
         bounds=Bounds(read.max_sessions, read.max_tokens, read.max_usd, read.timeout),
         narrate=_narration(read),
+        runs=read.runs,
     )
 
 
@@ -304,6 +307,11 @@ def _parser(
     )
     run.add_argument(
         "--strict-resume", action="store_true", help="refuse to resume when the program has changed"
+    )
+    run.add_argument(
+        "--runs",
+        action="store_true",
+        help="run nothing: list this program's runs (all of them, and more: python -m prose_runtime runs)",
     )
     run.add_argument("-h", "--help", action="help", help="this text")
     return parser

@@ -172,6 +172,11 @@ class Past:
         """The run stopped because this input was missing."""
         return name in self._waiting.values()
 
+    @property
+    def waiting_for(self) -> list[str]:
+        """The inputs that were missing, in the order in which they were needed."""
+        return list(dict.fromkeys(self._waiting.values()))
+
 
 def plain_value(record: Record) -> JSON:
     """The value of a result as plain data: text, or what is not text."""

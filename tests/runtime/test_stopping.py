@@ -33,7 +33,7 @@ def test_leading_inputs_are_all_named_before_any_step(tmp_path: Path) -> None:
     ran = play(program, tmp_path)
     assert ran.outcome.exit_code == 2
     assert ran.outcome.problem is not None
-    assert "--topic  What about" in ran.outcome.problem.message
+    assert "--topic TEXT  What about" in ran.outcome.problem.message
     assert "--depth" in ran.outcome.problem.message
     assert "later" not in ran.outcome.problem.message
     assert not (tmp_path / ".prose").exists()

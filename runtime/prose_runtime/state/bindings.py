@@ -70,9 +70,11 @@ def parsed(data: bytes) -> Binding:
     fence = opener.removesuffix("prose")
     source, separator, content = rest.partition(f"\n{fence}\n\n---\n\n")
     kind = fields.get("kind", "")
+    number = fields.get("execution_id", "")
     if not fence or not separator or kind not in ("input", "output", "let", "const"):
         raise NotABinding("no kind, or a source without its end")
-    number = fields.get("execution_id")
+    if number.strip("0123456789"):
+        raise NotABinding("an execution_id that is no number")
     return Binding(
         lines[0][2:],
         kind,  # type: ignore[arg-type]

@@ -137,14 +137,15 @@ class FilesystemStores:
         except OSError:
             return None
 
-    def bindings(self, run_id: str) -> Sequence[tuple[str, Binding | None]]:
-        found: list[tuple[str, Binding | None]] = []
-        for path in sorted((self._home(run_id) / "bindings").glob("*.md")):
-            try:
-                found.append((path.name, parsed(path.read_bytes())))
-            except (OSError, NotABinding):
-                found.append((path.name, None))
-        return found
+    def bindings(self, run_id: str) -> Sequence[str]:
+        folder = self._home(run_id) / "bindings"
+        return sorted(path.name for path in folder.glob("*.md"))
+
+    def binding(self, run_id: str, file: str) -> Binding | None:
+        try:
+            return parsed((self._home(run_id) / "bindings" / Path(file).name).read_bytes())
+        except (OSError, NotABinding):
+            return None
 
     def attachment(self, run_id: str, digest8: str) -> str | None:
         for path in sorted((self._home(run_id) / "attachments").glob(f"*-{digest8}.md")):

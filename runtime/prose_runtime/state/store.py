@@ -25,8 +25,6 @@ class Store(Protocol):
 
     keeps: bool
     """Something is left of the run: it can be resumed, and sessions can read at its places."""
-    keeps: bool
-    """Something is left of the run: it can be resumed, and sessions can read at its places."""
     run_id: str
     directory: Path | None
     on_failure: Callable[[StoreFailed], None]
@@ -131,8 +129,11 @@ class Stores(Protocol):
     def state(self, run_id: str) -> str | None:
         """The newest state.md of a run; None where it has none yet."""
 
-    def bindings(self, run_id: str) -> Sequence[tuple[str, Binding | None]]:
-        """The bindings of a run by file name, the last part of the places that `bind` gave; None for what is no binding."""
+    def bindings(self, run_id: str) -> Sequence[str]:
+        """The names of a run's binding files, sorted: each is the last part of a place that `bind` gave."""
+
+    def binding(self, run_id: str, file: str) -> Binding | None:
+        """What a binding file holds; None where there is none of that name, or what stands there is no binding."""
 
     def attachment(self, run_id: str, digest8: str) -> str | None:
         """The text of an attached value, by the first eight digits of its digest; None where there is none."""
