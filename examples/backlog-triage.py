@@ -135,6 +135,7 @@ output plan = session "Turn this into a plan for the next two weeks of the {team
     lines="29:5 31:11 44:19 49:21 55:24 61:18 70:29 75:28 78:33 84:32 86:36",
     statements="5-5:input 7-9:agent 11-15:let 18-26:let 21-22:session 24-26:session "
     "28-30:let 29-30:session 32-34:output 33-34:session 36-37:output",
+    traits="at-once:many",
 )
 
 if __name__ == "__main__":

@@ -117,6 +117,7 @@ output report = session: paralegal
     lines="31:5 33:14 41:17 42:18 46:22 58:31 60:32 62:34 64:21 66:36",
     statements="5-5:input 7-12:agent 14-15:let 17-17:let 18-18:let 21-34:for 22-30:let "
     "31-34:if 32-32:assign 34-34:else 34-34:assign 36-38:output",
+    traits="at-once:many",
 )
 
 if __name__ == "__main__":

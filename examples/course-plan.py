@@ -114,6 +114,7 @@ if minutes > 90 * lessons-a-week:
     statements="5-5:input 6-6:input 8-8:const 10-11:let 13-13:let 14-14:let 16-22:for "
     "17-17:let 18-20:let 21-21:assign 22-22:assign 25-26:repeat 26-26:session "
     "28-29:output 31-32:if 32-32:output",
+    traits="in-context",
 )
 
 if __name__ == "__main__":

@@ -107,6 +107,7 @@ output essay = essay
     lines="29:5 30:6 32:12 39:15 40:16 45:18 51:15 58:23 59:23 64:24 71:28",
     statements="5-5:input 6-6:input 8-10:agent 12-13:let 15-20:loop 16-17:let 18-20:assign "
     "23-26:loop 24-26:assign 28-28:output",
+    traits="in-context",
 )
 
 if __name__ == "__main__":

@@ -120,6 +120,7 @@ output layout = session "Lay out the front page"
     statements="5-5:input 8-12:let 9-10:branch 11-12:branch 15-18:parallel 16-16:branch "
     "17-17:branch 18-18:branch 21-25:parallel 22-23:branch 24-25:branch "
     "27-28:output 30-31:output",
+    traits="in-context",
 )
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ session "Say hello to someone who has just run their first OpenProse program"
 """,
     lines="20:5",
     statements="5-5:session",
+    traits="in-context",
 )
 
 if __name__ == "__main__":

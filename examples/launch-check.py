@@ -143,6 +143,7 @@ else:
     statements="5-5:input 7-9:agent 11-26:parallel 12-13:branch 14-21:branch 22-23:branch "
     "24-26:branch 24-26:do 25-25:session 26-26:session 29-31:let 33-37:if "
     "34-34:output 36-37:else 36-37:output",
+    traits="in-context",
 )
 
 if __name__ == "__main__":

@@ -125,6 +125,7 @@ output rows = imported
     statements="5-5:input 7-7:let 9-41:try 10-19:let 21-22:if 22-22:throw 24-32:try "
     "25-28:let 29-29:assign 30-32:catch 31-31:session 32-32:throw 34-37:catch "
     "35-35:session 36-37:session 40-41:finally 40-41:session 43-43:output",
+    traits="in-context",
 )
 
 if __name__ == "__main__":

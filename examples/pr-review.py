@@ -229,6 +229,7 @@ output summary = session "Write the review comment: what was fixed, what is open
     "51-53:branch 54-56:branch 57-59:branch 61-63:let 65-65:let 66-66:let "
     "68-73:for 69-73:try 70-70:let 71-71:assign 72-73:catch 73-73:assign 75-80:if "
     "76-76:output 77-78:elif 78-78:output 80-80:else 80-80:output 82-83:output",
+    traits="in-context",
 )
 
 if __name__ == "__main__":

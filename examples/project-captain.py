@@ -153,6 +153,7 @@ output log = resume: captain
     statements="5-5:input 8-14:agent 17-20:agent 22-24:agent 26-27:session 29-30:session "
     "32-47:repeat 33-34:let 36-38:let 40-42:let 44-47:if 45-47:resume "
     "49-50:output",
+    traits="in-context",
 )
 
 if __name__ == "__main__":

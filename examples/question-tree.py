@@ -135,6 +135,7 @@ output common-ground = opinion.agrees
     statements="5-5:input 7-9:agent 12-25:block 13-15:if 14-15:output 17-18:let 20-21:let "
     "21-21:do 23-25:output 28-30:block 29-29:output 30-30:output 32-32:let "
     "33-33:let 35-37:output 39-39:output",
+    traits="at-once:many",
 )
 
 if __name__ == "__main__":

@@ -116,6 +116,7 @@ else:
     statements="5-5:input 6-6:input 8-8:const 10-10:let 11-13:let 14-16:let 18-29:if "
     "19-19:output 20-20:session 21-23:elif 22-22:output 23-23:session 24-26:elif "
     "25-25:output 26-26:session 28-29:else 28-28:output 29-29:session",
+    traits="in-context",
 )
 
 if __name__ == "__main__":

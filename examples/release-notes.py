@@ -111,6 +111,7 @@ output notes = notes
 """,
     lines="26:5 27:6 29:8 44:19 50:21 63:31 70:34",
     statements="5-5:input 6-6:input 8-16:let 19-19:let 21-28:let 31-32:output 34-34:output",
+    traits="in-context",
 )
 
 if __name__ == "__main__":

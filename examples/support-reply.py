@@ -122,6 +122,7 @@ output reply = session: reply-writer
     lines="47:5 49:26 57:29 64:33 71:36",
     statements="5-5:input 8-15:agent 17-19:agent 22-24:agent 26-27:let 29-31:let 33-34:let "
     "36-38:output",
+    traits="in-context",
 )
 
 if __name__ == "__main__":

@@ -121,6 +121,7 @@ output answer = answer
     statements="5-5:input 7-8:let 10-20:choice 11-12:option 12-12:let 13-16:option 14-14:let "
     "15-16:let 17-18:option 18-18:let 19-20:option 20-20:let 22-31:choice "
     "26-28:option 27-28:session 29-31:option 30-31:session 33-33:output",
+    traits="in-context",
 )
 
 if __name__ == "__main__":

@@ -112,6 +112,35 @@ def build(
     return reports.finish()
 
 
+@commands.command(epilog=_EXIT_CODES)
+@click.argument("file", metavar="FILE")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+def plan(file: str, as_json: bool) -> int:
+    """Say what a run can cost: sessions and decisions, at least and at most.
+
+    Counted are sessions (one with its retries is one) and conditions that a model answers; the least is that of a run
+    in which nothing fails. What depends on the length of a list, or on a condition alone, is unbounded.
+    """
+    from prosec.compiler import analyse
+    from prosec.diagnostics import Severity
+    from prosec.plan import plan as planned
+    from prosec.report import plan as report
+
+    reports = _Reports("text")
+    if (source := reports.load(file)) is None:
+        return reports.finish()
+    try:
+        found = analyse(source, skills=_skills_for(source))
+        reports.add(source, found.diagnostics)
+        if not any(item.severity is Severity.ERROR for item in found.diagnostics):
+            render = report.as_json if as_json else report.as_text
+            text = render(file, planned(found.program, found.analysis, source))
+            _print_bytes(text.encode("utf-8", "backslashreplace"))
+    except Exception as error:
+        reports.bug(file, error)
+    return reports.finish()
+
+
 @commands.command(context_settings=_PASSED_ON)
 @click.argument("file")
 @click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[OPTIONS OF THE SCRIPT]...")

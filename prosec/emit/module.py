@@ -17,6 +17,7 @@ from prosec.emit.sessions import agent_arguments
 from prosec.emit.statements import Statements, is_fixed
 from prosec.emit.suites import RETURN, Target
 from prosec.emit.templates import Templates
+from prosec.plan import plan
 from prosec.source import Source
 from prosec.syntax import nodes
 
@@ -184,6 +185,7 @@ class Module:
         pairs = dict.fromkeys(zip(calls, source_lines, strict=True))
         lines = [f"{line}:{source}" for line, source in pairs]
         statements = [f"{first}-{last}:{kind}" for first, last, kind in _listed(self.program, self.source)]
+        traits = plan(self.program, self.analysis, self.source).traits
         head, _, _ = formatted.rpartition("program.source(")
         text = self.source.text
         # Built in black's own form: an argument a line, and long strings in pieces that a diff can show.
@@ -194,6 +196,7 @@ class Module:
             + _pieces(lines)
             + ",\n    statements="
             + _pieces(statements)
+            + (",\n    traits=" + py.code(py.string(traits)) if traits else "")
             + ',\n)\n\nif __name__ == "__main__":\n    program.cli()\n'
         )
         script = head + footer
