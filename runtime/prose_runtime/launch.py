@@ -104,18 +104,6 @@ def _display(program: Program, options: Options, clock: SystemClock) -> Progress
     return Narrator(sys.stderr, options.narrate, Listing.of(program), state, is_small=small)
 
 
-def _display(program: Program, options: Options, clock: SystemClock) -> Progress:
-    """What a person sees of the run: its narration where that is wanted, whatever --quiet says, else its progress."""
-    if options.narrate is None:
-        return make_progress(sys.stderr, quiet=options.quiet, now=clock.seconds)
-    from .listing import Listing
-    from .narration.narrator import Narrator
-
-    state = options.state or "filesystem"
-    small = program.traits.in_context
-    return Narrator(sys.stderr, options.narrate, Listing.of(program), state, is_small=small)
-
-
 async def _shown(program: Program, settings: Settings, progress: Progress) -> Outcome:
     """The run, with its progress on the terminal."""
     from .running import execute
