@@ -350,6 +350,8 @@ class SessionStep(Step[Value]):
             strand.path,
             prompt=execution.scrubbed(task.prompt),
         )
+        if execution.summaries is not None:
+            task = await execution.summaries.given_to(strand, task, seen)
         file = name or execution.replay.anonymous(strand, prepared.identity)
         hints = Hints(name, self.line, self.title, agent=agent)
 

@@ -36,6 +36,7 @@ from .shaping import Shape, turn
 from .slots import Slots
 from .state.bindings import Binding, BindingKind
 from .state.store import Store
+from .summaries import Summaries
 from .tasks import Entry
 from .values import Liftable, Value
 
@@ -79,6 +80,8 @@ class Execution:
         self.stopping: Stop | None = None
         """Set once nothing may start any more; what runs is let finish."""
         self.given = {name: Value(value) for name, value in settings.inputs.items()}
+        self.summaries = None if store.keeps else Summaries(self)
+        """Of long values: what keeps no files gives values whole or by their summaries."""
         self.steps = 0
         self._observers: tuple[Observer, ...] = tuple(settings.observers)
         self._untold: deque[tuple[int, Event]] = deque()

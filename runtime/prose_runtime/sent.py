@@ -100,6 +100,7 @@ class Sent:
                 shape=shape,
             )
             return session_request(task, model)
+        assert kind != "summary", "in-context runs keep no journal"
         labels = tuple(ask.get("labels", ()))
         return question_request(Question(kind, ask["prompt"], shown, so_far, labels), model)
 

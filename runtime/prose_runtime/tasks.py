@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 TaskKind = Literal["session", "resume"]
 QuestionKind = Literal["decide", "until", "while", "keep", "choose"]
+Extent = Literal["key points", "essentials"]
+"""How much of a value is left in its summary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +29,13 @@ class Entry:
     """One value that a session is shown, under the label it is told.
 
     `path` is the file that holds the value (as a session is told it: relative to the working directory where
-    possible), None where it has none.
+    possible), None where it has none. `summary` is shown instead of a value that goes by value and is too long for it.
     """
 
     label: str
     value: Value
     path: str | None = None
+    summary: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +194,17 @@ class Repair:
     reports: Reports = field(default_factory=Reports)
 
 
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A value that is too long to go by value, to be put shorter by one question to the cheap model."""
+
+    text: str
+    label: str
+    extent: Extent
+    hints: Hints = field(default_factory=Hints)
+    reports: Reports = field(default_factory=Reports)
+
+
 class SessionSide(Protocol):
     """Does the work of steps. One instance serves a whole run, concurrently.
 
@@ -209,6 +223,9 @@ class SessionSide(Protocol):
 
     async def repair(self, repair: Repair) -> Answer:
         """Ask once for `text` in `shape`; raises ShapeError (shaping.refused) when that fails too."""
+
+    async def summarise(self, summary: Summary) -> Answer:
+        """Put a value shorter; raises SessionError where no summary comes of it."""
 
     async def close(self) -> None:
         """Give back connections; called once, at the end of the run."""

@@ -12,7 +12,9 @@ from typing import Literal, Protocol
 
 JSON = None | bool | int | float | str | list["JSON"] | dict[str, "JSON"]
 
-Kind = Literal["session", "resume", "decide", "until", "while", "keep", "choose", "repair"]
+Kind = Literal[
+    "session", "resume", "decide", "until", "while", "keep", "choose", "repair", "summary"
+]
 
 
 @dataclass(frozen=True, slots=True)

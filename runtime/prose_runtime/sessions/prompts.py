@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from ..errors import SessionError
 from ..models import WINDOW
 from ..tasks import Entry, Place, Task
+from .by_value import given, remark
 from .framing import by_line, frame, head_and_tail, whole
 from .structured import asked_in_words
 
@@ -44,7 +45,7 @@ def so_far(entries: Sequence[Entry], room: int) -> str:
     """The account of what happened: the newest results whole while they fit into `room`, the older ones by their line."""
     texts: list[str | None] = []
     for entry in reversed(entries):
-        text = entry.value.text
+        text = given(entry)
         # From the first that doesn't fit on only lines: whole results with gaps between them mislead about their order.
         room = room - len(text) if len(text) <= room else -1
         texts.append(text if room >= 0 else None)
@@ -69,7 +70,7 @@ def _account(entries: Sequence[Entry], texts: Sequence[str | None]) -> str:
             shown.append(by_line(entry, entry.value.text))
         else:
             place = f"{entry.path}, " if entry.path else ""
-            about = f" ({place}{len(entry.value.text):,} characters)"
+            about = remark(entry) or f" ({place}{len(entry.value.text):,} characters)"
             shown.append(whole(entry.label, text, labels, about))
     return frame("What has happened so far (oldest first):", shown)
 
@@ -77,7 +78,8 @@ def _account(entries: Sequence[Entry], texts: Sequence[str | None]) -> str:
 def _context(entries: Sequence[Entry]) -> str:
     labels = [entry.label for entry in entries]
     return frame(
-        "Context provided:", [whole(entry.label, entry.value.text, labels) for entry in entries]
+        "Context provided:",
+        [whole(entry.label, given(entry), labels, remark(entry)) for entry in entries],
     )
 
 

@@ -13,8 +13,9 @@ from ..models import Models
 from ..prices import Prices, lacking
 from ..providers.protocol import Provider, Reply, Usage
 from ..shaping import refused
-from ..tasks import Answer, Decision, Question, Repair, Reports, Task
+from ..tasks import Answer, Decision, Question, Repair, Reports, Summary, Task
 from ..values import Value
+from .by_value import summary_request
 from .requests import repair_request, session_request
 from .structured import value_of
 
@@ -117,6 +118,18 @@ class Sessions:
             error_ = refused(given, shape, repair.name)
             raise ShapeError(error_.message, line=repair.hints.line)
         return Answer(reply.text, value, usage, reply.model)
+
+    async def summarise(self, summary: Summary) -> Answer:
+        """Ask the cheap model once for a value's key points or essentials; raises SessionError."""
+        model = self._allowed(self.models.decider_id)
+        request = summary_request(summary, model, self._teller(model, summary.reports))
+        reply = await self.provider.complete(request)
+        usage = self._priced(reply.usage, model, reply.model)
+        text = reply.text.strip()
+        if not text:
+            summary.reports.spent(usage, reply.model)
+            raise SessionError("the answer was empty", line=summary.hints.line)
+        return Answer(text, Value(text), usage, reply.model)
 
     async def close(self) -> None:
         """Close the provider's connections."""
