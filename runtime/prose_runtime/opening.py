@@ -26,7 +26,7 @@ def opened(
         if settings.resume is not None:
             raise UsageError("an in-context run keeps nothing that could be resumed")
         return MemoryStore(clock), Past()
-    stores = stores_of(settings.prose_dir)
+    stores = stores_of(settings.prose_dir, settings.faults)
     wanted = settings.resume
     if wanted is None:
         return stores.create(clock, listing.text, render), Past()
