@@ -200,20 +200,24 @@ class Counter:
     ) -> Work:
         """Rounds at once. From statement `free` on each waits for those before it."""
         freely, in_turn = self._all(body.statements[:free]), self._all(body.statements[free:])
-        rounds = self._rounds(owner, freely.then(in_turn), *size, what)
-        if tolerant:
-            rounds = rounds.leaving({Exit.THROWS: Exit.FALLS})
+        whole = freely.then(in_turn)
+        self._bounded(owner, whole, size[1], what)
         last = max(freely.at_once, in_turn.at_once)
         at_once = product(freely.at_once, max(size[1] - 1, 0)) + (last if size[1] else 0)
-        return Work(rounds.exits, at_once, owner if at_once > last else rounds.widest)
+        widest = owner if at_once > last else whole.widest
+        return Work(whole.alongside(*size, tolerant).exits, at_once, widest)
 
     # --- loops ----------------------------------------------------------------------------------------------------
 
     def _rounds(self, owner: nodes.Node, body: Work, least: float, most: float, what: str) -> Work:
         """Rounds one after the other."""
+        self._bounded(owner, body, most, what)
+        return body.repeated(least, most)
+
+    def _bounded(self, owner: nodes.Node, body: Work, most: float, what: str) -> None:
+        """Note a construct that has no bound, if anything is called in it."""
         if math.isinf(most) and not body.highest.is_nothing:
             self.unbounded.setdefault(owner, what)
-        return body.repeated(least, most)
 
     def _repeat(self, node: nodes.Repeat) -> Work:
         least, most = self._count(node.count)

@@ -135,6 +135,24 @@ class Work:
             exits[Exit.FALLS] = NO_COST
         return Work(exits, self.at_once if most > 0 else 0, self.widest)
 
+    def alongside(self, least: float, most: float, tolerant: bool) -> Work:
+        """Rounds of this all at once, `least` to `most` of them; where a round may fail (`tolerant`) all go to their end."""
+        body = self.leaving(_CLOSED)
+        if tolerant:
+            body = body.leaving(_TOLERATED)
+        a_round = body.exits.get(Exit.FALLS)
+        exits: dict[Exit, Cost] = {}
+        if most > 0:
+            # One that fails stops the others, but not before they may have done everything.
+            whole = body.highest.times(0, most)
+            for way, cost in body.exits.items():
+                exits[way] = whole._replace(sessions=cost.sessions, decisions=cost.decisions)
+        if a_round is not None:
+            exits[Exit.FALLS] = a_round.times(least, most)
+        elif least == 0:
+            exits[Exit.FALLS] = NO_COST
+        return Work(exits, product(self.at_once, most), self.widest)
+
     @property
     def highest(self) -> Cost:
         """The bounds over all ways of leaving it."""
@@ -165,7 +183,7 @@ def together(
     """
     closed = [branch.leaving(_CLOSED) for branch in branches]
     if tolerant and needed == len(branches):
-        closed = [branch.leaving({Exit.THROWS: Exit.FALLS}) for branch in closed]
+        closed = [branch.leaving(_TOLERATED) for branch in closed]
     whole = NO_COST
     for branch in closed:
         whole = whole.plus(branch.highest)
@@ -202,6 +220,7 @@ _CLOSED: Final = {
     Exit.CONTINUES: Exit.FALLS,
     Exit.RETURNS: Exit.FALLS,
 }
+_TOLERATED: Final = {Exit.THROWS: Exit.FALLS}
 
 
 def _won(through: Sequence[Cost | None], opening: Sequence[int], needed: int, whole: Cost) -> Cost:

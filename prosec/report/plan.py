@@ -21,7 +21,7 @@ def as_text(path: str, plan: Plan) -> str:
         ("at once", _at_once(plan)),
     ]
     if plan.retries:
-        rows.append(("retries", f"at most {_count(plan.retries)} more calls, where sessions fail"))
+        rows.append(("retries", f"{_count(plan.retries)} more calls at most, where sessions fail"))
     objections = "; ".join(plan.size.objections)
     rows.append(("in-context", "suits it" if not objections else f"doesn't suit it: {objections}"))
     lines = [neutralise(path), *(f"  {name:<10}  {text}" for name, text in rows)]
@@ -68,15 +68,14 @@ def _range(counts: Range) -> str:
 
 
 def _at_once(plan: Plan) -> str:
-    if not plan.at_once:
-        return "none"
+    if plan.at_once <= 1:
+        return _count(plan.at_once)
     where = f" (line {plan.widest})" if plan.widest is not None else ""
-    if math.isinf(plan.at_once):
-        return f"as many as a list has items{where}; a run starts {_CONCURRENCY} at a time (--max-concurrency)"
     limited = ""
     if plan.at_once > _CONCURRENCY:
         limited = f"; a run starts {_CONCURRENCY} at a time (--max-concurrency)"
-    return f"at most {_count(plan.at_once)}{where}{limited}"
+    many = _count(plan.at_once) if math.isinf(plan.at_once) else f"up to {_count(plan.at_once)}"
+    return f"{many}{where}{limited}"
 
 
 def _count(count: float) -> str:

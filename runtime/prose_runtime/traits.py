@@ -17,7 +17,7 @@ class Traits:
     """It is small enough for in-context mode: under 30 statements, under 5 parallel branches, at most 2 imports, nested
     at most 2 deep."""
     at_once: int | None = 0
-    """How many sessions it can start at once, where those are more than 25; None: as many as a list has items."""
+    """How many sessions it can start at once, where those are more than 25; None: any number, as a list is long."""
     unbounded: Sequence[int] = ()
     """The source lines of loops that have no max."""
 
@@ -39,12 +39,10 @@ class Traits:
         """What a person should know before such a program runs."""
         said = []
         if self.at_once is None or self.at_once > AT_ONCE:
-            many = "as many sessions at once as a list has items"
-            if self.at_once is not None:
-                many = f"{self.at_once:,} sessions at once"
+            many = "any number of" if self.at_once is None else f"{self.at_once:,}"
             said.append(
-                f"this program can start {many}; at most {max_concurrency:,} of them run at the same time "
-                "(--max-concurrency)"
+                f"this program can start {many} sessions at once; at most {max_concurrency:,} of them run at the same "
+                "time (--max-concurrency)"
             )
         if self.unbounded:
             lines = ", ".join(map(str, self.unbounded[:8]))
