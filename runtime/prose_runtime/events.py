@@ -273,6 +273,18 @@ class WaitingFor:
     name: str
     text: str | None
     line: int | None = None
+    place: Place = field(default_factory=Place)
+    branch: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PersonAsked:
+    """The person is asked for an input, and the strand waits for the answer: until the input is bound."""
+
+    name: str
+    line: int | None
+    place: Place
+    branch: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,6 +320,7 @@ Event = (
     | Threw
     | Warned
     | WaitingFor
+    | PersonAsked
     | RunEnded
 )
 

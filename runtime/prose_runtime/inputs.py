@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .errors import Waiting
 from .events import Bound as BoundEvent
-from .events import WaitingFor
+from .events import PersonAsked, WaitingFor
 from .frames import Bound, Strand, strand_here
 from .identity import digest_of
 from .options import option
@@ -112,7 +112,7 @@ async def _answered(
         return value, "given"
     await execution.replay.live(strand)
     if execution.settings.ask is None:
-        execution.tell(WaitingFor(name, text, line))
+        execution.tell(WaitingFor(name, text, line, run._frame.place, strand.path))
         execution.store.record({"r": "waiting", "id": identity, "name": name}, paid=False)
         what = f": {text}" if text else ""
         how = f"resume with: {resume_command(run)} {option(name, 'VALUE')}"
@@ -121,6 +121,7 @@ async def _answered(
         strand.stop = Waiting(f"input '{name}' is needed to go on{what}\n{how}", line=line)
         raise strand.stop
     await execution.store.durable()
+    execution.tell(PersonAsked(name, line, run._frame.place, strand.path))
     return Value(await execution.settings.ask(wanted)), "asked"
 
 
