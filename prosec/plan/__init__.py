@@ -89,7 +89,7 @@ def plan(program: nodes.Program, analysis: Analysis, source: Source) -> Plan:
     def line(node: nodes.Node) -> int:
         return source.line_of(node.span.start)
 
-    unbounded = [Remark(line(node), why) for node, why in counter.unbounded.items()]
+    unbounded = {Remark(line(node), why) for node, why in counter.unbounded.items()}
     return Plan(
         Range(total.sessions, total.most_sessions),
         Range(total.decisions, total.most_decisions),

@@ -15,7 +15,7 @@ DEPTH: Final = 100
 ALL_DEPTH: Final = 1000
 """How deep blocks may call each other in all."""
 
-_EFFORT: Final = 200_000
+_EFFORT: Final = 50_000
 """Nodes that are looked at for one ring of blocks before it is given up."""
 
 _TOO_DEEP: Final = Work({Exit.THROWS: NO_COST})

@@ -92,5 +92,7 @@ def size_of(program: nodes.Program, analysis: Analysis) -> Size:
         if held:
             nesting = max(nesting, depth + isinstance(node, nodes.Parallel))
         inner = depth + isinstance(node, _CONSTRUCTS)
-        stack += [(child, inner) for child in nodes.children(node)]
+        stack += [
+            (child, inner) for child in nodes.children(node) if not isinstance(child, nodes.Text)
+        ]
     return Size(statements, branches, imports, nesting)
