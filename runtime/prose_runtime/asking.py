@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .errors import ProseError
 from .events import (
+    AttemptStarted,
     StepCancelled,
     StepFailed,
     StepFinished,
@@ -122,7 +123,9 @@ async def _called(
     identity = asked.identity
     slots = execution.slots
     execution.store.record(
-        {"r": "ask", "id": identity, "kind": seen.kind, "line": seen.line, **sent()}, paid=False
+        {"r": "ask", "id": identity, "kind": seen.kind, "line": seen.line, **sent()},
+        paid=False,
+        told=True,
     )
     await execution.store.durable(alone=slots.idle)
     await slots.take()
@@ -137,6 +140,7 @@ async def _called(
         await slots.take()
         held = True
         execution.check(strand)
+        execution.tell(AttemptStarted(seen))
 
     def retrying(attempt: int, of: int, reason: str, delay: float) -> None:
         execution.store.record({"r": "retry", "id": identity, "attempt": attempt, "reason": reason})

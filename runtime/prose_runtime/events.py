@@ -74,6 +74,13 @@ class StepRetrying:
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptStarted:
+    """After the pause that a retry makes: the next attempt begins."""
+
+    step: StepSeen
+
+
+@dataclass(frozen=True, slots=True)
 class StepFinished:
     """`reason` is a decision's; `path` the file of the value, if it has one."""
 
@@ -300,6 +307,7 @@ Event = (
     | StepStarted
     | StepTokens
     | StepRetrying
+    | AttemptStarted
     | StepFinished
     | StepFailed
     | StepCancelled
