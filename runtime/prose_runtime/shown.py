@@ -18,6 +18,9 @@ from .terminal import harmless, one_line
 _BINDINGS = 100
 """Bindings of which the size is told; of more only the number."""
 
+_HEAD = len("waits for: ")
+"""Columns of what is said on a line's left."""
+
 _NEXT = 10
 """Steps that a resumption asks again, of which the names are told."""
 
@@ -92,9 +95,8 @@ def standing(
         folder = run.last.get("folder")
         if folder is not None and folder != str(Path.cwd()):
             facts.append(("", f"in {harmless(folder)}"))
-    width = max(len(head) for head, _ in facts) + 1
     return "\n".join(
-        f"{f'{head}:' if head else '':<{width}}  " + text.replace("\n", f"\n{' ' * (width + 2)}")
+        f"{f'{head}:' if head else '':<{_HEAD}}{text}".replace("\n", f"\n{' ' * _HEAD}")
         for head, text in facts
     )
 
