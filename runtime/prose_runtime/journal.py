@@ -79,17 +79,17 @@ class Journal:
     def add(self, record: Mapping[str, JSON], *, paid: bool = True, told: bool = False) -> None:
         """Append a record; it is written in this turn of the event loop, or the next.
 
-        One that nothing was `paid` for (a number taken) is written with the next one; before the next call, if
-        sessions are `told` it.
+        One that nothing was `paid` for (a number taken, a question) is not waited for; if sessions are `told` it, it is
+        written before the next call.
         """
         self._lines.append(self._encode(record))
         self._told = self._told or told
         if paid:
             self.added += 1
             self._unwritten = True
-            if not self._scheduled:
-                self._scheduled = True
-                asyncio.get_running_loop().call_soon(self._flush)
+        if not self._scheduled:
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._flush)
 
     async def durable(self, alone: bool = False) -> None:
         """Return when every record added so far is written, and on the disk if it must be; raises StoreFailed.

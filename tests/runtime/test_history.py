@@ -70,7 +70,9 @@ def test_runs(tmp_path: Path, shown: Callable[..., str]) -> None:
     failed = played(two_sessions, tmp_path, Scripted({"Publish": failing("the wiki is down")}))
     ids = (ran.outcome.run_id or "", failed.outcome.run_id or "")
     header, *rows = shown("runs").splitlines()
-    assert header.split() == [*"RUN PROGRAM STATUS STARTED (UTC) SESSIONS TOKENS USD".split()]
+    assert header.split() == [
+        *["RUN", "PROGRAM", "STATUS", "STARTED", "(UTC)", "SESSIONS", "TOKENS", "USD"]
+    ]
     assert [row.split()[0] for row in rows] == sorted(ids, reverse=True)
     by_id = {row.split()[0]: row.split() for row in rows}
     assert by_id[ids[0]][1:4] == ["test.prose", "completed", "(simulated)"]
@@ -226,8 +228,6 @@ async def a_race(run: Run) -> None:
 
 def test_what_lost_a_race_or_was_handled_is_not_left_to_do(tmp_path: Path) -> None:
     async def never() -> str:
-        import asyncio
-
         await asyncio.Event().wait()
         return ""
 

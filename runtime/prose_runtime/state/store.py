@@ -42,10 +42,10 @@ class Store(Protocol):
         """How many of them are."""
 
     def record(self, record: Mapping[str, JSON], *, paid: bool = True, told: bool = False) -> None:
-        """Append to the journal. Written before the event loop goes on to the next round, not yet durable.
+        """Append to the journal: soon for whoever looks at the run, and after what was recorded before.
 
-        What nothing was `paid` for (a number that was taken) is written with the next record, and in any case before
-        the next call (`durable`) if sessions are `told` it.
+        Nobody waits for what nothing was `paid` for (a number that was taken, a question), but for what sessions are
+        `told`: that is there before the next call (`durable`).
         """
 
     def hasten(self) -> None:
