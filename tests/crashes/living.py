@@ -1,0 +1,189 @@
+"""Lives of runs, as tests see them: start one, let it die, take its run up again, and look at what is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+PATIENCE = 60
+"""Seconds after which a life that doesn't end has failed; none comes near."""
+
+UNREACHED = "call.after:1000000000=kill"
+"""Arms the points without doing anything at them."""
+
+
+@dataclass(frozen=True)
+class Life:
+    """A life that has ended."""
+
+    code: int
+    out: str
+    err: str
+    calls: list[str]
+    """What the simulated provider was asked, as digests, in order."""
+    points: Mapping[str, int]
+    """How often each point was reached, where that was to be counted."""
+
+    @property
+    def killed(self) -> bool:
+        return self.code == -signal.SIGKILL
+
+    @property
+    def outputs(self) -> Any:
+        return json.loads(self.out)["outputs"]
+
+
+@dataclass(frozen=True)
+class Born:
+    """A life that has begun."""
+
+    pid: int
+    files: Path
+    """What the files begin with that tell of it."""
+    counts: bool
+
+
+@dataclass
+class Nursery:
+    """The process that starts lives (nursery.py), from outside."""
+
+    process: subprocess.Popen[bytes]
+    numbers: count[int] = field(default_factory=count)
+
+    @classmethod
+    def open(cls) -> Nursery:
+        command = [sys.executable, str(Path(__file__).with_name("nursery.py"))]
+        return cls(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        self.process.wait(PATIENCE)
+        self.process.stdout.close()
+
+    def start(
+        self,
+        script: Path,
+        arguments: Sequence[str],
+        folder: Path,
+        *,
+        fault: str = "",
+        counts: bool = False,
+        restless: bool = False,
+        environ: Mapping[str, str] | None = None,
+    ) -> Born:
+        """Begin a life of a script in a working directory. `fault` is armed; `counts` counts the points."""
+        files = folder / f"life-{next(self.numbers)}"
+        spec = {
+            "script": str(script),
+            "arguments": list(arguments),
+            "folder": str(folder),
+            "environ": {"PROSE_FAULT": fault or (UNREACHED if counts else ""), **(environ or {})},
+            "out": f"{files}.out",
+            "err": f"{files}.err",
+            "calls": f"{files}.calls",
+            "points": f"{files}.points" if counts else None,
+            "restless": restless,
+        }
+        return Born(self._said({"start": spec})["pid"], files, counts)
+
+    def ended(self, born: Born) -> Life:
+        """Wait for its end."""
+        code = self._said({"wait": born.pid})["code"]
+        files = born.files
+        lines = files.with_suffix(".calls").read_text(encoding="utf-8").splitlines()
+        points = files.with_suffix(".points")
+        return Life(
+            code,
+            files.with_suffix(".out").read_text(encoding="utf-8"),
+            files.with_suffix(".err").read_text(encoding="utf-8"),
+            [json.loads(line)[0] for line in lines],
+            json.loads(points.read_text(encoding="utf-8")) if born.counts else {},
+        )
+
+    def live(self, script: Path, arguments: Sequence[str], folder: Path, **how: Any) -> Life:
+        """A whole life."""
+        return self.ended(self.start(script, arguments, folder, **how))
+
+    def _said(self, command: Mapping[str, Any]) -> Any:
+        stdin, stdout = self.process.stdin, self.process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(json.dumps(command).encode() + b"\n")
+        stdin.flush()
+        ready, _, _ = select.select([stdout], [], [], PATIENCE)
+        if not ready:
+            if "wait" in command:
+                os.kill(command["wait"], signal.SIGKILL)
+            raise AssertionError(f"no end: {command}")
+        return json.loads(stdout.readline())
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is left of a run."""
+
+    directory: Path
+
+    @classmethod
+    def only(cls, folder: Path) -> Kept | None:
+        """The one run in a working directory; None where there is none."""
+        found = sorted((folder / ".prose" / "runs").glob("*"))
+        assert len(found) <= 1, found
+        return cls(found[0]) if found else None
+
+    @property
+    def name(self) -> str:
+        return self.directory.name
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The whole records of the journal."""
+        path = self.directory / "journal.jsonl"
+        lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+        return [json.loads(line) for line in lines]
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        return [record for record in self.records if record["r"] == kind]
+
+    @property
+    def results(self) -> list[str]:
+        """The identities of the steps that were paid for."""
+        return [record["id"] for record in self.of("result")]
+
+    @property
+    def bindings(self) -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in (self.directory / "bindings").iterdir()}
+
+    @property
+    def state(self) -> str:
+        """state.md without what differs from run to run."""
+        text = (self.directory / "state.md").read_text(encoding="utf-8")
+        text = text.replace(self.name, "RUN")
+        return re.sub(r"^(started|updated): .*$", r"\1: TIME", text, flags=re.MULTILINE)
+
+    def check_whole(self) -> None:
+        """Every file is one, whole: whatever has a file's name."""
+        for path in self.directory.rglob("*"):
+            if path.is_dir() or path.name == "journal.jsonl":
+                continue
+            if path.name.endswith(".tmp"):
+                assert path.name.startswith("."), path
+                continue
+            data = path.read_bytes()
+            if path.name == "state.md":
+                assert re.search(rb"^status: \w+", data, re.MULTILINE), path
+                assert b"## Index" in data, path
+            elif path.parent.name == "bindings":
+                assert re.match(rb"# .+\n\nkind: ", data), path

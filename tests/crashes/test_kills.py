@@ -1,0 +1,88 @@
+"""A process that is killed, anywhere, loses nothing that was recorded, and its run comes out as if nothing had been."""
+
+from __future__ import annotations
+
+import random
+from itertools import count
+from pathlib import Path
+
+import pytest
+from crashing import Crashed, Undisturbed
+from living import Kept, Nursery
+from workloads import EXAMPLES, WORKLOADS
+
+CHOSEN = ["contract-scan", "headline-race", "refund-desk"]
+"""Examples for the default suite: branches and a loop at once, races, sequence with decisions and a block."""
+
+RANDOM_RUNS = 100
+"""Runs of the long suite that die at random points, several times each."""
+
+
+def test_every_example_is_a_workload() -> None:
+    assert sorted(WORKLOADS) == sorted(path.stem for path in EXAMPLES.glob("*.py"))
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_a_kill_at_every_point_is_survived(name: str, nursery: Nursery, tmp_path: Path) -> None:
+    whole = Undisturbed.run(nursery, WORKLOADS[name], tmp_path / "whole")
+    for point, times in whole.life.points.items():
+        place = tmp_path / point
+        assert Crashed(nursery, whole, place).survive(f"{point}:{(times + 1) // 2}=kill"), point
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("restless", [False, True], ids=["calm", "restless"])
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_kills_at_the_first_middle_and_last_time_of_every_point(
+    name: str, restless: bool, nursery: Nursery, tmp_path: Path
+) -> None:
+    whole = Undisturbed.run(nursery, WORKLOADS[name], tmp_path / "whole", restless=restless)
+    kills = 0
+    for number, fault in enumerate(whole.faults()):
+        kills += Crashed(nursery, whole, tmp_path / str(number)).survive(fault)
+    # How often files are written depends on the machine: a last time may not come.
+    assert kills >= number * 0.8
+    print(f"{name}: {kills} kills")
+
+
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(n, marks=pytest.mark.long) for n in range(2, RANDOM_RUNS))]
+)
+def test_several_kills_at_random_points_are_survived(
+    seed: int, nursery: Nursery, tmp_path: Path
+) -> None:
+    chance = random.Random(seed)
+    work = WORKLOADS[chance.choice(sorted(WORKLOADS))]
+    whole = Undisturbed.run(nursery, work, tmp_path / "whole", restless=chance.random() < 0.5)
+    run = Crashed(nursery, whole, tmp_path / "run")
+    points = sorted(whole.life.points.items())
+    for life in count():
+        point, times = chance.choice(points)
+        fault = f"{point}:{chance.randint(1, times)}=kill" if life < 6 else ""
+        print(f"seed {seed}, {work.script.stem}, life {life}: {fault}")
+        ended = run.live(fault)
+        if not ended.killed:
+            break
+    kept = Kept.only(tmp_path / "run")
+    assert kept is not None
+    whole.check_same(ended, kept)
+
+
+def test_a_record_torn_anywhere_is_dropped_and_its_step_is_done_again(
+    nursery: Nursery, tmp_path: Path
+) -> None:
+    whole = Undisturbed.run(nursery, WORKLOADS["refund-desk"], tmp_path / "whole")
+    for number, torn in enumerate((1, 2, 30, -1)):
+        run = Crashed(nursery, whole, tmp_path / str(number))
+        run.live("call.before:4=kill")
+        kept = Kept.only(run.folder)
+        assert kept is not None
+        journal = kept.directory / "journal.jsonl"
+        lines = journal.read_bytes().splitlines(keepends=True)
+        last = max(n for n, line in enumerate(lines) if b'"r":"result"' in line)
+        journal.write_bytes(b"".join(lines[:last]) + lines[last][:torn])
+        recorded = kept.results
+        life = nursery.live(whole.work.script, run.arguments(), run.folder)
+        assert life.err.count("cut off in the middle and is dropped") == 1
+        assert len(life.calls) == len(whole.life.calls) - len(recorded)
+        whole.check_same(life, kept)
