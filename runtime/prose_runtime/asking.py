@@ -7,7 +7,8 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from .errors import ProseError
+from .costs import spent_in
+from .errors import LimitReached, ProseError
 from .events import (
     AttemptStarted,
     StepCancelled,
@@ -122,10 +123,9 @@ async def _called(
     """Make one call: wait until what it is told is durable, and for a slot; record what came of it."""
     identity = asked.identity
     slots = execution.slots
+    execution.bounded(seen.line, seen.kind, strand)
     execution.store.record(
-        {"r": "ask", "id": identity, "kind": seen.kind, "line": seen.line, **sent()},
-        paid=False,
-        told=True,
+        {"r": "ask", "id": identity, "kind": seen.kind, "line": seen.line, **sent()}, paid=False
     )
     await execution.store.durable(alone=slots.idle)
     await slots.take()
@@ -134,6 +134,7 @@ async def _called(
 
     async def pause(seconds: float) -> None:
         nonlocal held
+        execution.bounded(seen.line, wait=seconds, strand=strand)
         slots.give_back()
         held = False
         await execution.clock.sleep(seconds)
@@ -149,11 +150,21 @@ async def _called(
     def tokens(count: int) -> None:
         execution.tell(StepTokens(seen, count))
 
+    def spent(usage: Usage, model: str) -> None:
+        execution.spent(seen.kind, model, usage)
+        execution.store.record(
+            {"r": "spent", "id": identity, "kind": seen.kind, "model": model, **spent_in(usage)}
+        )
+
+    def check() -> None:
+        execution.bounded(seen.line, strand=strand)
+
     try:
-        execution.check(strand)
+        execution.bounded(seen.line, seen.kind, strand)
+        execution.costs.start(seen.kind)
         if execution.observed:
             execution.tell(StepStarted(seen))
-        reports = Reports(tokens, retrying, pause, execution.warn)
+        reports = Reports(tokens, retrying, pause, execution.warn, spent, check)
         answer = await call(reports)
     except ProseError as error:
         if error.line is None:
@@ -167,13 +178,17 @@ async def _called(
         )
         raise
     except asyncio.CancelledError:
+        execution.store.record({"r": "cancelled", "id": identity, "kind": seen.kind}, paid=False)
         execution.tell(StepCancelled(seen))
         raise
+    except LimitReached as reached:
+        execution.tell(StepCancelled(seen))
+        raise execution.stopped_by(reached) from None
     finally:
         if held:
             slots.give_back()
     seconds = execution.clock.seconds() - started
-    execution.usage += answer.usage
+    execution.spent(seen.kind, answer.model, answer.usage)
     execution.store.record(
         {
             "r": "result",
@@ -181,17 +196,13 @@ async def _called(
             "kind": seen.kind,
             **({"bare": asked.bare} if asked.bare else {}),
             **record(answer),
-            "usage": _usage(answer.usage),
+            **spent_in(answer.usage),
         }
     )
     if slots.idle:
         # Nothing else runs: whatever comes next, its call waits for this.
         execution.store.hasten()
     return answer, seconds
-
-
-def _usage(usage: Usage) -> JSON:
-    return [usage.input, usage.output, usage.cache_write, usage.cache_read]
 
 
 class SessionStep(Step[Value]):
@@ -340,7 +351,6 @@ class SessionStep(Step[Value]):
         task = prepared.asked
         label = execution.scrubbed(label_of(name, self.title, task.prompt))
         agent = self.agent.name if self.agent else None
-        execution.sessions += 1
         execution.steps += 1
         seen = StepSeen(
             execution.steps,
@@ -476,7 +486,6 @@ class DecisionStep(Step[T]):
         execution, strand = self.execution, strand_here.get()
         execution.starting(strand)
         prepared = prepared or self._ask()
-        execution.decisions += 1
         execution.steps += 1
         text = execution.scrubbed(self.text)
         label = label_of(None, None, text)
@@ -543,7 +552,7 @@ async def repaired(
         seen,
         call,
         lambda: sent_of(execution, repair),
-        lambda a: as_record(a.value),
+        lambda made: {"model": made.model, **as_record(made.value)},
         _answer_of,
     )
     if execution.observed:
