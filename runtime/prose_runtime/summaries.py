@@ -105,7 +105,7 @@ class Summaries:
         seen = StepSeen(
             execution.steps,
             "summary",
-            execution.scrubbed(entry.label),
+            f"{size} of {execution.scrubbed(entry.label)} ({len(entry.value.text):,} characters)",
             needed.line,
             None,
             None,
@@ -124,7 +124,7 @@ class Summaries:
             seen,
             call,
             lambda: {"prompt": summary.label},
-            lambda made: as_record(made.value),
+            lambda made: {"model": made.model, **as_record(made.value)},
             lambda record: Answer(record["text"], Value(record["text"])),
         )
         if execution.observed:

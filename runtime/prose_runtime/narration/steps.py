@@ -51,6 +51,9 @@ class Steps:
         elif step.kind == "keep":
             # The pipeline says how many items passed.
             telling.go(key, step.line)
+        elif step.kind == "summary":
+            # Its session has not begun: what it stands at is said with that.
+            telling.say(key, "Flow", f"Summarising: {self._wording.sentence(step.label)}")
         elif step.kind == "repair":
             what = self._wording.text(step.label, RESULT)
             telling.say(
@@ -98,8 +101,9 @@ class Steps:
         key = _key_of(step)
         if step.kind in _SESSIONS:
             self._session_finished(key, event)
-        elif step.kind == "repair":
-            telling.say(key, "Flow", f"Repaired: {self._wording.value(event.value, RESULT)}")
+        elif step.kind == "summary" or step.kind == "repair":
+            done = "Summarised" if step.kind == "summary" else "Repaired"
+            telling.say(key, "Flow", f"{done}: {self._wording.value(event.value, RESULT)}")
         elif step.kind == "choose":
             chosen = self._wording.quoted(event.value.text, _PROMPT)
             telling.say(key, "Flow", f"Chosen: {chosen}{self._reason(event)}")
@@ -161,7 +165,9 @@ class Steps:
         strand.step = strand.held = None
         reason = self._wording.sentence(event.reason)
         telling.say(key, "Warning", f"{_called(event.step)} failed: {reason}")
-        telling.fail(key, event.reason)
+        if event.step.kind != "summary":
+            # The session that needs it fails next.
+            telling.fail(key, event.reason)
 
     def cancelled(self, event: StepCancelled) -> None:
         key = _key_of(event.step)
@@ -245,4 +251,4 @@ def _recorded(step: StepSeen) -> Sequence[str]:
 def _called(step: StepSeen) -> str:
     if step.kind in _SESSIONS:
         return "Session"
-    return "Repair" if step.kind == "repair" else "Decision"
+    return step.kind.capitalize() if step.kind in ("repair", "summary") else "Decision"
