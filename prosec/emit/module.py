@@ -306,6 +306,9 @@ _KINDS: dict[type[nodes.Node], str] = {
 }
 
 
+_WITH_SUITES = (nodes.If, nodes.Loop, nodes.Repeat, nodes.For, nodes.Choice)
+
+
 def _listed(program: nodes.Program, source: Source) -> Iterator[tuple[int, int, str]]:
     """Every statement and clause with its lines and kind, in written order."""
     found: list[tuple[int, int, int, str]] = []
@@ -334,6 +337,8 @@ def _listed(program: nodes.Program, source: Source) -> Iterator[tuple[int, int, 
                 for item in child.statements:
                     statement(item)
             elif isinstance(child, nodes.Branch | nodes.Catch | nodes.Option):
+                statement(child)
+            elif isinstance(node, nodes.Branch) and isinstance(child, _WITH_SUITES):
                 statement(child)
             elif isinstance(child, nodes.Try | nodes.Parallel | nodes.DoBlock | nodes.Pipeline | nodes.Arrow):
                 if not isinstance(node, nodes.Branch):
