@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from .costs import Costs
-from .errors import StoreFailed
+from .errors import StoreFailed, UsageError
 from .options import option
 from .past import Past, Record
 from .secrets import Secrets
@@ -108,10 +109,13 @@ def _ending(past: Past, held: bool) -> tuple[str, str, int | None]:
 
 def runs(stores: Stores, program: str | None = None) -> list[Made]:
     """Every run that is kept, newest first; with a `program`, those of it. Raises UsageError."""
-    found = reversed(stores.runs())
-    if program is None:
-        return [made(stores, run_id) for run_id in found]
-    return [made(stores, run_id) for run_id in found if stores.first(run_id).get("program") == program]
+    found = []
+    for run_id in reversed(stores.runs()):
+        # One that is deleted while we look is not there.
+        with suppress(UsageError):
+            if program is None or stores.first(run_id).get("program") == program:
+                found.append(made(stores, run_id))
+    return found
 
 
 def secrets_of(stores: Stores, run_id: str, records: Iterable[Record]) -> Secrets:
