@@ -159,8 +159,10 @@ async def _called(
     def check() -> None:
         execution.bounded(seen.line, strand=strand)
 
+    called = False
     try:
         execution.bounded(seen.line, seen.kind, strand)
+        called = True
         execution.costs.start(seen.kind)
         if execution.observed:
             execution.tell(StepStarted(seen))
@@ -182,7 +184,8 @@ async def _called(
         execution.tell(StepCancelled(seen))
         raise
     except LimitReached as reached:
-        execution.tell(StepCancelled(seen))
+        if called:
+            execution.tell(StepCancelled(seen))
         raise execution.stopped_by(reached) from None
     finally:
         if held:

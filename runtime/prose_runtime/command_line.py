@@ -27,7 +27,13 @@ def command(program: Program, arguments: Sequence[str] | None = None) -> int:
     line = command_name()
     try:
         given = list(arguments_of_process()) if arguments is None else arguments
-        declared = Declared(program.name, program.description, program.inputs, program.outputs)
+        declared = Declared(
+            program.name,
+            program.description,
+            program.inputs,
+            program.outputs,
+            program.traits.in_context,
+        )
         options = read_options(declared, given, os.environ, line)
         if options.runs:
             return _listed(program, options)
@@ -73,6 +79,11 @@ def _started(program: Program, options: Options, line: str) -> int:
         from .results import as_resumed
 
         _say(as_resumed(outcome.resumed))
+    if not options.quiet:
+        from .results import as_cost
+
+        if cost := as_cost(outcome, finished.simulated):
+            _say(cost)
     if outcome.problem is not None:
         _say(_problem(program, outcome))
     try:

@@ -60,7 +60,7 @@ class Costs:
 
     def start(self, kind: str) -> None:
         """A step of this kind is called."""
-        self.sessions += kind in _SESSIONS
+        self.sessions += is_session(kind)
         self.decisions += kind in _DECISIONS
 
     def add(self, kind: str, model: str | None, usage: Usage) -> None:
@@ -96,7 +96,7 @@ class Costs:
         ]
         if self.unpriced:
             models = ", ".join(one_line(model, 40) or "?" for model in self.unpriced)
-            lines.append(f"no price is known for {models}: give it with --price MODEL=IN/OUT")
+            lines.append(f"no price is known for {models}: give it with --model-price MODEL=IN/OUT")
         return "\n".join(lines)
 
     def _total(self) -> tuple[str, ...]:
@@ -111,6 +111,11 @@ class Costs:
 def table(records: Iterable[Mapping[str, Any]]) -> str:
     """The table of a run, from the records of its journal; empty where nothing was spent (a simulated run)."""
     return Costs.of(records).table()
+
+
+def is_session(kind: str | None) -> bool:
+    """A step of this kind is counted as a session."""
+    return kind in _SESSIONS
 
 
 def usage_of(record: Mapping[str, Any]) -> Usage | None:
@@ -140,7 +145,7 @@ def dollars(usd: float | None) -> str:
 
 
 def _sort(kind: str) -> str:
-    if kind in _SESSIONS:
+    if is_session(kind):
         return "session"
     return "decision" if kind in _DECISIONS else kind
 

@@ -24,7 +24,7 @@ Stops derive from BaseException so that neither `except ProseError` nor `except 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -160,6 +160,13 @@ class LimitReached(Stop):
 
     exit_code = 75
     status = "stopped"
+
+    def __init__(
+        self, message: str, *, line: int | None = None, raising: Mapping[str, str] | None = None
+    ) -> None:
+        """`raising`: options of the script with which a resumed run goes on, where it needs any."""
+        super().__init__(message, line=line)
+        self.raising = raising or {}
 
 
 class Waiting(Stop):

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final, Literal
 
 from .clock import Clock
-from .errors import Stop, StoreFailed
+from .errors import LimitReached, Stop, StoreFailed
 from .events import Bound as BoundEvent
 from .events import (
     Event,
@@ -26,6 +26,7 @@ from .events import (
     Warned,
 )
 from .frames import Bound, FiledName, Frame, NameKind, Strand, root_strand, strand_here
+from .limits import Limits
 from .listing import Listing
 from .past import Past
 from .providers.protocol import JSON, Usage
@@ -74,8 +75,10 @@ class Execution:
         self.strand = root_strand()
         self.root = Frame(self.strand, None, None, None)
         self.usage = Usage()
-        self.sessions = 0
-        self.decisions = 0
+        """What this life has spent."""
+        self.costs = self.replay.past.costs
+        """What all lives have."""
+        self.limits = Limits(settings.bounds, self.costs, clock)
         self.last: Value | None = None
         self.stopping: Stop | None = None
         """Set once nothing may start any more; what runs is let finish."""
@@ -106,6 +109,25 @@ class Execution:
         if self.stopping is None:
             self.stopping = stop
         return self.stopping
+
+    def bounded(
+        self, line: int | None, kind: str | None = None, strand: Strand | None = None, wait: float = 0.0
+    ) -> None:
+        """Raise the Stop that forbids a call: the run, or this strand of it, has stopped, or a limit stops it now.
+
+        `kind` is that of a step which is not called yet; `wait` the seconds until the call would start.
+        """
+        self.check(strand)
+        try:
+            self.limits.check(kind, wait)
+        except LimitReached as reached:
+            reached.line = line
+            raise self.stopped_by(reached) from None
+
+    def spent(self, kind: str, model: str | None, usage: Usage) -> None:
+        """A call was made, and has cost this."""
+        self.usage += usage
+        self.costs.add(kind, model, usage)
 
     def starting(self, strand: Strand) -> None:
         """What comes before any operation: nothing starts in a stopped run, and a failure before it was handled."""

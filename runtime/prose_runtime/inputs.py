@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from .errors import Waiting
@@ -10,6 +9,7 @@ from .events import Bound as BoundEvent
 from .events import PersonAsked, WaitingFor
 from .frames import Bound, Strand, strand_here
 from .identity import digest_of
+from .limits import resume_command
 from .options import option
 from .providers.protocol import JSON
 from .records import as_record, value_of_record
@@ -115,7 +115,8 @@ async def _answered(
         execution.tell(WaitingFor(name, text, line, run._frame.place, strand.path))
         execution.store.record({"r": "waiting", "id": identity, "name": name}, paid=False)
         what = f": {text}" if text else ""
-        how = f"resume with: {resume_command(run)} {option(name, 'VALUE')}"
+        command = resume_command(execution.settings, execution.store.run_id)
+        how = f"resume with: {command} {option(name, 'VALUE')}"
         if not execution.store.keeps:
             how = f"an in-context run can't be resumed: start it again with {option(name, 'VALUE')}"
         strand.stop = Waiting(f"input '{name}' is needed to go on{what}\n{how}", line=line)
@@ -123,8 +124,3 @@ async def _answered(
     await execution.store.durable()
     execution.tell(PersonAsked(name, line, run._frame.place, strand.path))
     return Value(await execution.settings.ask(wanted)), "asked"
-
-
-def resume_command(run: Run) -> str:
-    execution = run._execution
-    return f"{execution.settings.command} --resume {shlex.quote(execution.store.run_id)}"

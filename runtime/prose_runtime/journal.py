@@ -5,14 +5,16 @@ Records (`r` says which; `id` is the identity of a step or frame):
     run      one per life: the program, its source's digest, when, which process
     begin    the number that a step without a name (`anon`) or a frame (`execution_id`) took
     ask      what a step was asked and shown, before it is called
-    result   what it gave: `text`, or `value` with its kind; `bare` is the identity without the world
+    result   what it gave: `text`, or `value` with its kind; `bare` is the identity without the world; `usage` is that
+             of the call which gave it, in tokens of input, output, cache writes and reads, `usd` its price if known
+    spent    what a call besides the one that gave the result has cost: one that failed, was cancelled, repaired
     retry    an attempt failed, and the next begins
     failed   the step failed
+    cancelled  its branch was given up while it was called
     handled  failures that the program caught
     race     a parallel or concurrent loop that was cut short: who won, who failed, and the counters below it
     input    a value that was given or asked for (of a secret one its file and digest alone)
     waiting  an input is missing
-    spent    usage of an answer that nobody wanted any more
     end      how a life ended
 """
 

@@ -23,6 +23,7 @@ from .faults import Faults
 from .given import environment, given_inputs
 from .models import Models
 from .options import Options, carried
+from .prices import Prices
 from .progress import Progress, make_progress
 from .providers import ProviderOptions, make_provider
 from .sessions.side import Sessions
@@ -66,7 +67,14 @@ def launch(program: Program, options: Options, command: str) -> Finished:
     progress = _display(program, options, clock)
     place = _Place()
     settings = Settings(
-        sessions=Sessions(provider, models, retries=options.retry, jitter=clock.jitter),
+        sessions=Sessions(
+            provider,
+            models,
+            retries=options.retry,
+            jitter=clock.jitter,
+            prices=_prices(options, models, simulated=provider.simulated),
+            priced_only=options.bounds.usd is not None and not provider.simulated,
+        ),
         inputs=inputs,
         secrets=frozenset(options.secrets),
         ask=_asker(progress, program.inputs) if person else None,
@@ -102,6 +110,14 @@ def _display(program: Program, options: Options, clock: SystemClock) -> Progress
     state = options.state or "filesystem"
     small = program.traits.in_context
     return Narrator(sys.stderr, options.narrate, Listing.of(program), state, is_small=small)
+
+
+def _prices(options: Options, models: Models, *, simulated: bool) -> Prices:
+    """The prices of the run; raises UsageError where its cost is bounded and a model that it may call has none."""
+    prices = Prices.given(options.prices, models)
+    if options.bounds.usd is not None and not simulated:
+        prices.require([*models.ids.values(), models.resolve(None), models.decider_id])
+    return prices
 
 
 async def _shown(program: Program, settings: Settings, progress: Progress) -> Outcome:

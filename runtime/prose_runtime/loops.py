@@ -61,6 +61,7 @@ def count_rounds(
                         f"a loop without a condition or max has run {cap:,} rounds, which is the safety cap "
                         "(--max-rounds)",
                         line=line,
+                        raising={"--max-rounds": str(2 * cap)},
                     )
                 )
             execution.check(strand)

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NoReturn
 
 from .errors import UsageError
-from .settings import Bounds, Resumption
+from .prices import DATE as PRICES_OF
+from .settings import MAX_ROUNDS, Bounds, Resumption
 
 if TYPE_CHECKING:
     from .settings import State
@@ -57,6 +58,8 @@ class Options:
     inputs_file: Path | None
     provider: str
     models: Sequence[str]
+    prices: Sequence[str]
+    """MODEL=IN/OUT, as given."""
     decider: str | None
     json: bool
     quiet: bool
@@ -85,6 +88,8 @@ class Declared:
     description: str
     inputs: Mapping[str, str | None]
     outputs: Sequence[str]
+    in_context: bool = False
+    """In-context mode suits it."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -121,6 +126,7 @@ def read_options(
         inputs_file=read.inputs_file,
         provider=read.provider,
         models=read.model,
+        prices=read.model_price,
         decider=read.decider,
         json=read.json,
         quiet=read.quiet,
@@ -226,6 +232,14 @@ def _parser(
         "--decider", metavar="MODEL", help="the model that answers **...** (default: haiku)"
     )
     models.add_argument(
+        "--model-price",
+        action="append",
+        default=[],
+        metavar="MODEL=IN/OUT",
+        help="what a model costs, in USD per million tokens of input and output (also IN/OUT/WRITE/READ, with those of "
+        f"cache writes and reads); the built-in table is of {PRICES_OF}",
+    )
+    models.add_argument(
         "--answers", type=Path, metavar="FILE", help="answers for --provider simulate (see below)"
     )
     run = parser.add_argument_group("the run")
@@ -245,27 +259,33 @@ def _parser(
     run.add_argument(
         "--max-rounds",
         type=_positive,
-        default=1000,
+        default=MAX_ROUNDS,
         metavar="N",
         help="rounds of a loop that has no bound of its own (default: 1000)",
     )
     run.add_argument(
-        "--max-sessions", type=_positive, metavar="N", help="stop before a session more than N"
+        "--max-sessions",
+        type=_positive,
+        metavar="N",
+        help="start at most N sessions, in all lives of the run; a session with its retries is one",
     )
     run.add_argument(
         "--max-tokens",
         type=_positive,
         metavar="N",
-        help="stop before a call once N tokens are used",
+        help="start no call once N tokens are used, of all kinds, in all lives (calls under way may pass it)",
     )
     run.add_argument(
-        "--max-usd", type=_amount, metavar="USD", help="stop before a call once so much is spent"
+        "--max-usd",
+        type=_amount,
+        metavar="USD",
+        help="start no call once so much is spent in all lives (calls under way may pass it); needs the price of every model",
     )
     run.add_argument(
         "--timeout",
         type=_duration,
         metavar="TIME",
-        help="stop before a call after 90s, 15m or 2h (a bare number: seconds)",
+        help="start no call after 90s, 15m or 2h (a bare number: seconds); what runs then is finished",
     )
     run.add_argument(
         "--retry",
@@ -283,7 +303,8 @@ def _parser(
     run.add_argument(
         "--state",
         metavar="MODE",
-        help="filesystem (default), or in-context: nothing is kept, and the run is narrated",
+        help="filesystem (default), or in-context: nothing is kept, and the run is narrated"
+        + ("; in-context suits this program, which is small" if program.in_context else ""),
     )
     run.add_argument(
         "--narrate",
@@ -384,6 +405,7 @@ _OWN = frozenset(
         "max-tokens",
         "max-usd",
         "timeout",
+        "model-price",
     ]
 )
 """Names that an input's option can't have, those of later versions included: a script's command line stays as it is."""
@@ -405,6 +427,8 @@ def carried(options: Options) -> Sequence[str]:
         kept += ["--answers", str(options.answers)]
     for model in options.models:
         kept += ["--model", model]
+    for price in options.prices:
+        kept += ["--model-price", price]
     if options.decider is not None:
         kept += ["--decider", options.decider]
     if options.prose_dir != Path(".prose"):

@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .providers.protocol import JSON, Usage
+from .costs import Costs
+from .providers.protocol import JSON
 
 Record = Mapping[str, Any]
-
-SESSIONS = frozenset({"session", "resume"})
-"""The kinds of steps that are counted as sessions."""
-
-
-@dataclass(slots=True)
-class Spent:
-    """What a run has cost in all its lives."""
-
-    sessions: int = 0
-    """Sessions that were started and came to an end, also those that failed."""
-    usage: Usage = field(default_factory=Usage)
 
 
 class Past:
@@ -43,7 +31,8 @@ class Past:
         """The highest number taken by a session without a name."""
         self.frames = 0
         """The highest execution id."""
-        self.spent = Spent()
+        self.costs = Costs()
+        """What was spent in all lives; what this one spends is added."""
         self.worlds_ignored = 0
         """Steps taken although the world had changed since (`--reuse all`)."""
         self._results: dict[str, Record] = {}
@@ -58,6 +47,7 @@ class Past:
         self._used: set[str] = set()
         for record in records:
             self._read(record)
+            self.costs.read(record)
         if reuse == "unchanged":
             self._bare.clear()
 
@@ -83,12 +73,10 @@ class Past:
                 self._failed.pop(identity, None)
                 if "bare" in record:
                     self._bare[record["bare"]] = identity
-                self._spend(record)
             case "failed":
                 self._failed[identity] = record
                 self._handled.discard(identity)
                 self._attempts[identity] = self._attempts.get(identity, 0) + 1
-                self._spend(record)
             case "retry":
                 self._attempts[identity] = max(
                     record["attempt"] - 1, self._attempts.get(identity, 0)
@@ -102,15 +90,6 @@ class Past:
                 self._waiting.pop(identity, None)
             case "waiting":
                 self._waiting[identity] = record["name"]
-            case "spent":
-                self._spend(record)
-
-    def _spend(self, record: Record) -> None:
-        if record["r"] != "spent":
-            self.spent.sessions += record.get("kind") in SESSIONS
-        usage = record.get("usage")
-        if usage:
-            self.spent.usage += Usage(*usage)
 
     @property
     def is_empty(self) -> bool:

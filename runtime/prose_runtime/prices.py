@@ -3,7 +3,7 @@
 The prices are those of Anthropic's own price list (platform.claude.com/docs/en/about-claude/pricing) for the Messages
 API, as public records of that page had it on the table's date: USD per million tokens of input, output, cache writes
 (for five minutes, the only ones made here) and cache reads. They change, and whoever has an agreement or a gateway pays
-others: `--price MODEL=IN/OUT` says so for one run.
+others: `--model-price MODEL=IN/OUT` says so for one run.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Prices:
     """The prices of one run."""
 
     own: Mapping[str, Price] = field(default_factory=dict)
-    """Given with `--price`; they go before the table."""
+    """Given with `--model-price`; they go before the table."""
 
     def of(self, model: str) -> Price | None:
         """The price of a model; None where it isn't known."""
@@ -103,7 +103,7 @@ class Prices:
 
     @classmethod
     def given(cls, options: Iterable[str], models: Models) -> Prices:
-        """The prices after `--price` options: MODEL=IN/OUT or MODEL=IN/OUT/WRITE/READ, where MODEL is an id or an alias.
+        """The prices after `--model-price` options: MODEL=IN/OUT or MODEL=IN/OUT/WRITE/READ, where MODEL is an id or an alias.
 
         Raises UsageError for another form.
         """
@@ -113,7 +113,7 @@ class Prices:
             numbers = [_amount(text) for text in amounts.split("/")]
             if not model or len(numbers) not in (2, 4) or None in numbers:
                 raise UsageError(
-                    f"--price {option}: give USD per million tokens as MODEL=IN/OUT, for example sonnet=2/10, or as "
+                    f"--model-price {option}: give USD per million tokens as MODEL=IN/OUT, for example sonnet=2/10, or as "
                     "MODEL=IN/OUT/WRITE/READ with the prices of cache writes and reads"
                 )
             known = [number for number in numbers if number is not None]
@@ -127,7 +127,7 @@ class Prices:
 def lacking(models: list[str]) -> str:
     """That models have no price, and how to give one."""
     which = f"no price is known for {', '.join(models)}"
-    return f"{which} (the table is of {DATE}); give it with --price {models[0]}=IN/OUT, in USD per million tokens"
+    return f"{which} (the table is of {DATE}); give it with --model-price {models[0]}=IN/OUT, in USD per million tokens"
 
 
 def _amount(text: str) -> float | None:

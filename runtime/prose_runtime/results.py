@@ -39,9 +39,21 @@ def _steps(count: int) -> str:
     return "1 recorded step" if count == 1 else f"{count:,} recorded steps"
 
 
+def as_cost(outcome: Outcome, simulated: bool) -> str:
+    """What the run has cost, for people; empty where it called nothing."""
+    table = outcome.costs.table()
+    if table or not (simulated and outcome.costs.lines):
+        return table
+    return "cost: 0 USD (simulated: no model was called)"
+
+
 def as_json(outcome: Outcome, simulated: bool) -> str:
-    """{"run", "status", "simulated", "outputs", "usage"}; usage in tokens, with the number of calls."""
-    usage = outcome.usage
+    """{"run", "status", "simulated", "outputs", "usage"}.
+
+    `usage` is that of all lives of the run: sessions and decisions that were started, tokens, and USD, null where some
+    call has no known price.
+    """
+    costs, usage = outcome.costs, outcome.costs.usage
     return json.dumps(
         {
             "run": outcome.run_id,
@@ -49,12 +61,13 @@ def as_json(outcome: Outcome, simulated: bool) -> str:
             "simulated": simulated,
             "outputs": {name: value.plain() for name, value in outcome.outputs.items()},
             "usage": {
-                "sessions": outcome.sessions,
-                "decisions": outcome.decisions,
+                "sessions": costs.sessions,
+                "decisions": costs.decisions,
                 "input_tokens": usage.input,
                 "output_tokens": usage.output,
                 "cache_creation_input_tokens": usage.cache_write,
                 "cache_read_input_tokens": usage.cache_read,
+                "usd": None if usage.usd is None else round(usage.usd, 6),
             },
         },
         indent=2,

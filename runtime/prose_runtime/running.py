@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from .calling import in_own_task
 from .clock import SystemClock, stamp
+from .costs import Costs
 from .errors import Interrupted, ProseError, Stop, StoreFailed, UsageError, Waiting, line_finder
 from .events import RunEnded, RunStarted, Status
 from .execution import Execution
 from .frames import strand_here
 from .identity import digest
+from .limits import resume_command
 from .listing import Listing
 from .opening import opened
 from .options import option
-from .providers.protocol import JSON, Usage
+from .providers.protocol import JSON
 from .run import Run
 from .settings import Outcome, Problem, Resumed, Runnable, Settings
 from .state.state_md import StateFile
@@ -72,7 +74,7 @@ def _not_started(stop: Stop) -> Outcome:
         stop.exit_code,
         {},
         None,
-        Usage(),
+        Costs(),
         problem=Problem(stop.message, kind, stop.line),
     )
 
@@ -120,6 +122,8 @@ class _Life:
         )
         for remark in store.remarks:
             execution.warn(remark)
+        for caution in self.program.traits.cautions(settings.max_concurrency):
+            execution.warn(caution)
         self.main = asyncio.get_running_loop().create_task(self._body())
         caught = self._catch_signals()
         try:
@@ -221,12 +225,10 @@ class _Life:
             exit_code,
             {name: given[name] for name in names},
             execution.last,
-            execution.usage,
+            execution.costs,
             store.directory,
             problem,
-            f"{settings.command} --resume {store.run_id}" if resumable else None,
-            execution.sessions,
-            execution.decisions,
+            resume_command(settings, store.run_id, execution.stopping) if resumable else None,
             seconds,
             self._resumed(),
         )

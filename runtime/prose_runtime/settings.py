@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Protocol
 
 from .faults import UNARMED, Faults
 
 if TYPE_CHECKING:
     from .clock import Clock
+    from .costs import Costs
     from .events import Observer, Status
-    from .providers.protocol import Usage
     from .run import Run
     from .tasks import SessionSide
     from .traits import Traits
@@ -73,6 +73,9 @@ class InputWanted:
     secret: bool
 
 
+MAX_ROUNDS: Final = 1000
+"""The safety cap of rounds where nothing else is said."""
+
 State = Literal["filesystem", "in-context"]
 """Where a run's state is kept."""
 
@@ -116,7 +119,7 @@ class Settings:
     state: State = "filesystem"
     prose_dir: Path = Path(".prose")
     max_concurrency: int = 10
-    max_rounds: int = 1000
+    max_rounds: int = MAX_ROUNDS
     """The safety cap of loops with neither condition nor max."""
     bounds: Bounds = Bounds()
     resume: Resumption | None = None
@@ -163,13 +166,12 @@ class Outcome:
     """Those that the program gave, in the order declared."""
     last: Value | None
     """The value of the last statement that made one: printed where a program has no outputs."""
-    usage: Usage
+    costs: Costs
+    """What all its lives have spent."""
     directory: Path | None = None
     problem: Problem | None = None
     resume_command: str | None = None
     """For waiting, stopped and interrupted runs."""
-    sessions: int = 0
-    decisions: int = 0
     seconds: float = 0.0
     resumed: Resumed | None = None
     """What was taken from earlier lives; None in a run's first."""

@@ -6,9 +6,8 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from .costs import dollars
+from .costs import dollars, is_session
 from .history import Made, runs
-from .past import SESSIONS
 from .recorded import RecordedStep
 from .secrets import Secrets
 from .sent import Message
@@ -126,10 +125,9 @@ def message(step: RecordedStep, sent: Message) -> Iterator[str]:
     if step.line is not None:
         heads.append(f"line {step.line}")
     heads.append(step.fate)
-    answered = step.end.get("model")
-    asked = step.ask.get("model")
-    if model := answered or asked:
-        heads.append(one_line(model if not asked or asked == answered else f"{asked}: {model}"))
+    models = [model for model in (step.ask.get("model"), step.end.get("model")) if model]
+    if models:
+        heads.append(one_line(": ".join(dict.fromkeys(models))))
     if tokens := sum(step.end.get("usage", ())):
         heads.append(f"{tokens:,} tokens")
     if step.end.get("usd"):
@@ -181,7 +179,7 @@ def _named(step: RecordedStep, source: Sequence[str]) -> str:
 
 def _called(step: RecordedStep) -> str:
     label = one_line(step.label, 60)
-    asked = step.kind in SESSIONS or step.kind == "repair"
+    asked = is_session(step.kind) or step.kind == "repair"
     return f"{step.kind} {label}" if asked else f"{step.kind} **{label}**"
 
 
