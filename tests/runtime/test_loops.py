@@ -89,7 +89,7 @@ def test_the_safety_cap_stops_the_run_resumably(tmp_path: Path) -> None:
     assert ran.outcome.status == "stopped"
     assert ran.prompts == ["again"] * 5
     assert not caught
-    assert ran.outcome.resume_command == f"python program.py --resume {ran.outcome.run_id}"
+    assert ran.outcome.resume_command == f"python program.py --resume {ran.outcome.run_id} --max-rounds 10"
     assert "status: stopped" in (ran.directory / "state.md").read_text()
 
 
