@@ -31,6 +31,7 @@ class Racing:
         self.tasks: list[asyncio.Task[Any]] = []
         self._numbers: dict[asyncio.Task[Any], int] = {}
         self._ended: deque[asyncio.Task[Any]] = deque()
+        self._taken: set[asyncio.Task[Any]] = set()
         self._waiter: asyncio.Future[None] | None = None
         loop = asyncio.get_running_loop()
         for number, strand, work in works:
@@ -51,13 +52,13 @@ class Racing:
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
         task = self._ended.popleft()
+        self._taken.add(task)
         self.left -= 1
         return self._numbers[task], task
 
     def given_up(self) -> list[int]:
         """The numbers of those that were not handed out."""
-        taken = {task for task in self.tasks if task.done()} - set(self._ended)
-        return [number for task, number in self._numbers.items() if task not in taken]
+        return [number for task, number in self._numbers.items() if task not in self._taken]
 
     async def cancel(self) -> None:
         """Cancel what still runs and return when nothing does."""
