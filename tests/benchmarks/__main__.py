@@ -6,17 +6,25 @@ import argparse
 import os
 import platform
 
-from . import compile, sessions, startup
+from . import compile, memory, resume, rounds, sessions, startup, watching
 from .effort import FULL, QUICK, SMALLEST
 from .report import show
 
-PARTS = {"compile": compile, "sessions": sessions, "startup": startup}
+PARTS = {
+    "compile": compile,
+    "sessions": sessions,
+    "startup": startup,
+    "rounds": rounds,
+    "resume": resume,
+    "memory": memory,
+    "watching": watching,
+}
 
 
 def main() -> None:
     """Exits 0 whatever the figures: a target that is missed is shown, not raised."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="smaller and fewer (about a minute)")
+    parser.add_argument("--quick", action="store_true", help="smaller and fewer (about two minutes)")
     parser.add_argument("--smallest", action="store_true", help="only whether everything runs")
     parser.add_argument("--only", choices=PARTS, action="append", help="this part (repeatable)")
     options = parser.parse_args()

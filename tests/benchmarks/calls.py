@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.calls script|create|stream
 
-reads orders from standard input, one JSON object a line, and answers each with one. What is imported once and for all
-(the SDK takes over a second) is imported before the first order; the time is that of everything else: a script's whole
-run with its options, files and client, or the bare client's and its loop.
+carries out orders (orders.py). What is imported once and for all (the SDK takes over a second) is imported before the
+first of them; the time is that of everything else: a script's whole run with its options, files and client, or the bare
+client's and its loop.
 """
 
 from __future__ import annotations
@@ -20,33 +20,37 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .orders import Order, forget_peak, resident, serve
+
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
-Order = dict[str, Any]
-"""`url` of the server, and either `arguments` (of a script, its path first) or `calls`, `cap`, `body`."""
-
 
 def main() -> None:
-    """Serve orders until standard input ends."""
+    """Serve orders until standard input ends.
+
+    In an order stand the `url` of the server, and either `arguments` (of a script, its path first) or `calls`, `cap`
+    and `body`.
+    """
     kind = sys.argv[1]
     import anthropic  # noqa: F401
 
-    perform = {"script": _script, "create": _create, "stream": _stream}[kind]
-    for line in sys.stdin:
-        order: Order = json.loads(line)
+    make_calls = {"script": _script, "create": _create, "stream": _stream}[kind]
+
+    def perform(order: Order) -> dict[str, Any]:
         os.environ["ANTHROPIC_BASE_URL"] = order["url"]
         os.environ["ANTHROPIC_API_KEY"] = "loopback"
-        _forget_peak()
-        before = _resident("VmRSS")
+        forget_peak()
+        before = resident("VmRSS")
         started, worked = time.perf_counter(), time.process_time()
-        perform(order)
-        answer = {
+        make_calls(order)
+        return {
             "seconds": time.perf_counter() - started,
             "processor": time.process_time() - worked,
-            "growth": _resident("VmHWM") - before,
+            "growth": resident("VmHWM") - before,
         }
-        print(json.dumps(answer), flush=True)
+
+    serve(perform)
 
 
 def _script(order: Order) -> None:
@@ -111,26 +115,6 @@ async def _all(order: Order, call: Callable[[AsyncAnthropic], Awaitable[str]]) -
             answers = await asyncio.gather(*(limited(client) for _ in range(order["calls"])))
     if not all(answers):
         raise RuntimeError("a call was not answered")
-
-
-def _forget_peak() -> None:
-    """Let VmHWM begin again from now on, where the system can."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-
-
-def _resident(field: str) -> int:
-    """A size of this process in bytes: VmRSS now, VmHWM at its peak. Where there is no /proc, the peak for both."""
-    try:
-        status = Path("/proc/self/status").read_text()
-    except OSError:
-        import resource
-
-        unit = 1 if sys.platform == "darwin" else 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
-    return next(
-        int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith(f"{field}:")
-    )
 
 
 if __name__ == "__main__":

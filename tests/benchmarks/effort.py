@@ -6,6 +6,28 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class Long:
+    """Sizes and repetitions of long and resumed runs."""
+
+    sorts: tuple[str, ...] | None
+    """The programs, by name (long_programs.py); None: all."""
+    rounds: int
+    """Rounds of a loop, of which the last tenth is compared with the first."""
+    through_sdk: int
+    """Repetitions of these runs with the SDK and a server; 0 leaves them out."""
+    repetitions: int
+    """Repetitions of everything else."""
+    recorded: tuple[int, ...]
+    """Recorded steps of runs that are resumed."""
+    resumptions: int
+    """How often each is, and a fresh one is started."""
+    growth: tuple[int, int]
+    """Steps of two runs whose peaks are compared."""
+    watched: int
+    """Sessions of a run that is watched."""
+
+
+@dataclass(frozen=True, slots=True)
 class Effort:
     """Sizes and repetitions of a run of the benchmarks."""
 
@@ -25,6 +47,8 @@ class Effort:
     """Milliseconds before the server answers."""
     starts: int
     """How often each command is started."""
+    long: Long
+    """Long and resumed runs."""
 
 
 FULL = Effort(
@@ -37,6 +61,16 @@ FULL = Effort(
     caps=(10, 32, 100),
     latency=20.0,
     starts=15,
+    long=Long(
+        sorts=None,
+        rounds=10_000,
+        through_sdk=3,
+        repetitions=3,
+        recorded=(1_000, 10_000),
+        resumptions=7,
+        growth=(1_000, 10_000),
+        watched=1_000,
+    ),
 )
 
 QUICK = Effort(
@@ -49,6 +83,16 @@ QUICK = Effort(
     caps=(32,),
     latency=20.0,
     starts=5,
+    long=Long(
+        sorts=("unnamed", "so_far", "blocks", "at_once"),
+        rounds=2_000,
+        through_sdk=0,
+        repetitions=1,
+        recorded=(1_000,),
+        resumptions=3,
+        growth=(500, 2_000),
+        watched=300,
+    ),
 )
 
 SMALLEST = Effort(
@@ -61,4 +105,14 @@ SMALLEST = Effort(
     caps=(2,),
     latency=1.0,
     starts=1,
+    long=Long(
+        sorts=("unnamed",),
+        rounds=10,
+        through_sdk=1,
+        repetitions=1,
+        recorded=(3,),
+        resumptions=1,
+        growth=(2, 4),
+        watched=3,
+    ),
 )

@@ -6,6 +6,7 @@ folder of its own, which the first start of a command fills: that one is not to 
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import subprocess
@@ -14,6 +15,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -53,6 +55,19 @@ class Processes:
             said = done.stderr.decode(errors="replace")
             raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {said}")
 
+    def launched(
+        self, command: Sequence[str], variables: Mapping[str, str]
+    ) -> subprocess.Popen[bytes]:
+        """A process with more variables, which says something on its standard error alone."""
+        return subprocess.Popen(
+            command,
+            env={**self.environment, **variables},
+            cwd=_ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
+
     @contextmanager
     def started(self, command: Sequence[str]) -> Iterator[subprocess.Popen[str]]:
         """A process to talk to line by line, which ends when its standard input does."""
@@ -73,6 +88,48 @@ class Processes:
                     process.wait(10)
                 except subprocess.TimeoutExpired:
                     process.kill()
+
+
+class Worker:
+    """A process that carries out orders (orders.py), in a module of this package."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    @classmethod
+    @contextmanager
+    def started(cls, processes: Processes, module: str, *arguments: str) -> Iterator[Worker]:
+        command = processes.python("-m", f"{__package__}.{module}", *arguments)
+        with processes.started(command) as process:
+            yield cls(process)
+
+    def perform(self, order: Mapping[str, Any]) -> dict[str, Any]:
+        """Have an order carried out; returns what the process says that it took."""
+        answer = self._answer(order)
+        if not answer:
+            raise RuntimeError("a process that was measured has failed; see above")
+        taken: dict[str, Any] = json.loads(answer)
+        return taken
+
+    def perform_last(self, order: Mapping[str, Any]) -> None:
+        """Have an order carried out of which the process dies, as it should."""
+        if self._answer(order) or self._process.wait():
+            raise RuntimeError(f"a process was to die of {order}, and did not; see above")
+
+    def _answer(self, order: Mapping[str, Any]) -> str:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps(order) + "\n")
+        self._process.stdin.flush()
+        return self._process.stdout.readline()
+
+
+@contextmanager
+def loopback(processes: Processes, latency: float) -> Iterator[str]:
+    """The loopback server in a process of its own, with so many milliseconds of latency; gives its address."""
+    command = processes.python("-m", "prose_runtime.testing.server", "--latency-ms", str(latency))
+    with processes.started(command) as server:
+        assert server.stdout is not None
+        yield server.stdout.readline().strip()
 
 
 def processor_time() -> float:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from prose_runtime.testing.server import serving
 
-from .calls import Order
 from .effort import Effort
-from .processes import Processes, workplace
+from .orders import Order
+from .processes import Processes, Worker, loopback, workplace
 from .report import Row, megabytes, seconds
 from .timing import Times
 
@@ -53,7 +52,7 @@ def rows(effort: Effort) -> Iterator[Row]:
     """Sessions in sequence, then concurrent ones for each cap."""
     with ExitStack() as open_until_the_end:
         folder, processes = open_until_the_end.enter_context(workplace())
-        url = open_until_the_end.enter_context(_server(processes, effort.latency))
+        url = open_until_the_end.enter_context(loopback(processes, effort.latency))
         scripts = _Scripts(folder, processes)
         if effort.in_turn:
             yield from _case(processes, scripts, url, effort, 1, effort.in_turn)
@@ -69,7 +68,7 @@ def _case(
     sides = ("script", "create", "stream")
     with ExitStack() as open_until_the_end:
         callers = [
-            open_until_the_end.enter_context(_Caller.started(processes, side)) for side in sides
+            open_until_the_end.enter_context(Worker.started(processes, "calls", side)) for side in sides
         ]
         script, *bare = callers
         body = _request(script, scripts.arguments(1, cap))
@@ -140,42 +139,8 @@ class _Scripts:
         return [str(script), *given, *options]
 
 
-class _Caller:
-    """A process that makes calls on demand (calls.py)."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-
-    @classmethod
-    @contextmanager
-    def started(cls, processes: Processes, side: str) -> Iterator[_Caller]:
-        command = processes.python("-m", f"{__package__}.calls", side)
-        with processes.started(command) as process:
-            yield cls(process)
-
-    def perform(self, order: Mapping[str, Any]) -> dict[str, Any]:
-        """Have an order carried out; returns the seconds, those of the processor, and the growth of the process in bytes."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(json.dumps(order) + "\n")
-        self._process.stdin.flush()
-        answer = self._process.stdout.readline()
-        if not answer:
-            raise RuntimeError("a process that makes the calls has failed; see above")
-        taken: dict[str, Any] = json.loads(answer)
-        return taken
-
-
-def _request(script: _Caller, arguments: Sequence[str]) -> dict[str, Any]:
+def _request(script: Worker, arguments: Sequence[str]) -> dict[str, Any]:
     """What a script's run of one session sends, for the bare client to send the same; warms the script up as well."""
     with serving() as server:
         script.perform({"url": server.base_url, "arguments": arguments})
         return server.calls[0].body
-
-
-@contextmanager
-def _server(processes: Processes, latency: float) -> Iterator[str]:
-    """The loopback server in a process of its own; gives its address."""
-    command = processes.python("-m", "prose_runtime.testing.server", "--latency-ms", str(latency))
-    with processes.started(command) as server:
-        assert server.stdout is not None
-        yield server.stdout.readline().strip()

@@ -28,6 +28,10 @@ def output(*options: str) -> str:
         ("compile", ["check, 70 lines", "build, 70 lines", "prosec check, process", "one text"]),
         ("sessions", ["3 at once, cap 2: added per session", "bare raw stream", "memory"]),
         ("startup", ["python -c pass", "prosec --help", "script.py --help"]),
+        ("rounds", ["10 rounds, sessions: processor time", "10 rounds, sessions: time"]),
+        pytest.param("resume", ["3 steps, sessions", "fresh start"], marks=pytest.mark.long),
+        ("memory", ["4 steps, sessions", "4 steps, resumed, sessions"]),
+        ("watching", ["3 sessions: state.md", "3 sessions on 3 lines: narrated"]),
     ],
 )
 def test_a_part_prints_its_table(part: str, lines: list[str]) -> None:
