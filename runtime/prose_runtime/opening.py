@@ -36,6 +36,11 @@ def opened(
     def check(records: Sequence[Record]) -> None:
         past = Past(records, wanted.reuse)
         _check(past, run_id, wanted, listing, settings.simulated)
+        if settings.bounds.usd is not None and past.costs.unpriced:
+            raise UsageError(
+                f"--max-usd can't be kept: run {run_id} has called {', '.join(past.costs.unpriced)}, of which no price "
+                "was known; bound it with --max-tokens or --max-sessions"
+            )
         kept.append(past)
 
     store = stores.reopen(run_id, listing.text, render, check)
