@@ -131,16 +131,16 @@ def _prompts(
 
     sent = Sent(stores, run_id, records, secrets_of(stores, run_id, records))
     if as_json:
-        from .plain import plain_message
+        from .plain import plain_sent
 
-        print(json.dumps([plain_message(step, sent.by(step)) for step in steps], indent=2))
+        print(json.dumps([plain_sent(step, sent.by(step)) for step in steps], indent=2))
         return 0
     if not steps:
         print(f"run {run_id} asked nothing")
-    from .shown import message
+    from .shown import messages
 
     for step in steps:
-        for line in message(step, sent.by(step)):
+        for line in messages(step, sent.by(step)):
             print(line)
         print()
     return 0

@@ -75,7 +75,7 @@ def made(stores: Stores, run_id: str) -> Made:
 def told_by(stores: Stores, run_id: str, records: Sequence[Record]) -> Made:
     """One run, by the records of its journal."""
     try:
-        past, costs = Past(records), Costs.of(records)
+        past = Past(records)
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         why = f"a record of its journal is not as this version writes it ({problem!r})"
         return Made(run_id, "", "unreadable", why)
@@ -91,7 +91,7 @@ def told_by(stores: Stores, run_id: str, records: Sequence[Record]) -> Made:
         str((past.end or {}).get("at", "")),
         bool(past.first.get("simulated")),
         sum(record["r"] == "run" for record in records),
-        costs,
+        past.costs,
         past.waiting_for if status == "waiting" else (),
         past.last,
     )

@@ -63,15 +63,18 @@ def plain_step(step: RecordedStep) -> dict[str, JSON]:
         "asked": step.asked,
         "attempts": step.attempts,
         "model": step.end.get("model") or step.ask.get("model"),
-        "tokens": sum(step.end.get("usage", ())),
-        "usd": step.end.get("usd"),
+        "tokens": step.usage.total,
+        "usd": step.usage.usd,
     }
 
 
-def plain_message(step: RecordedStep, message: Message) -> dict[str, JSON]:
+def plain_sent(step: RecordedStep, messages: Iterable[Message]) -> dict[str, JSON]:
     """One step with what it sent."""
+    return {**plain_step(step), "sent": [_plain_message(message) for message in messages]}
+
+
+def _plain_message(message: Message) -> JSON:
     return {
-        **plain_step(step),
         "system": message.system,
         "user": message.user,
         "schema": dict(message.schema) if message.schema else None,

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from .costs import usage_of
 from .identity import identity
 from .past import Past, Record
-from .providers.protocol import Kind
+from .providers.protocol import Kind, Usage
 
 Fate = Literal["answered", "failed", "cancelled", "running", "cut off"]
 """What came of a step. Cut off: its process died, or was stopped, before there was an answer."""
@@ -28,10 +29,14 @@ class RecordedStep:
     """The latest record of what it was asked and shown; empty where that is lost."""
     life: int
     """The life, from 1, in which it was asked last."""
-    asked: int = 1
-    """How many lives asked it."""
+    asked: int = 0
+    """How often it was asked, not counting retries."""
     attempts: int = 1
     """Of the latest life, with its retries."""
+    again: Sequence[str] = ()
+    """Answers of it that were asked for once more in the shape needed."""
+    usage: Usage = field(default_factory=Usage)
+    """Of all its calls."""
     fate: Fate = "cut off"
     end: Record = field(default_factory=dict)
     """The record of what came of it; empty while nothing did."""
@@ -45,6 +50,22 @@ class RecordedStep:
     def line(self) -> int | None:
         return self.ask.get("line")
 
+    def read(self, record: Record, life: int) -> None:
+        """Take in one more record of this step."""
+        match record["r"]:
+            case "ask":
+                self.ask, self.life, self.asked = record, life, self.asked + 1
+                self.attempts, self.again, self.fate, self.end = 1, (), "cut off", {}
+            case "retry":
+                self.attempts = record["attempt"]
+            case "again":
+                self.again = (*self.again, record["text"])
+            case "result" | "failed" | "cancelled" as kind:
+                self.fate, self.end = _ENDS[kind], record
+        spent = usage_of(record)
+        if spent is not None:
+            self.usage += spent
+
 
 def recorded_steps(records: Iterable[Record], held: bool) -> Sequence[RecordedStep]:
     """Every step that was asked, in order. `held`: a process is working on the run."""
@@ -56,24 +77,14 @@ def recorded_steps(records: Iterable[Record], held: bool) -> Sequence[RecordedSt
             life, alive = life + 1, True
         elif kind == "end":
             alive = False
-        elif kind == "ask":
-            known = steps.get(record["id"])
-            if known is None:
-                number = len(steps) + 1
-                steps[record["id"]] = RecordedStep(
-                    number, record["id"], record["kind"], record, life
-                )
-            else:
-                known.ask, known.life, known.asked = record, life, known.asked + 1
-                known.attempts, known.fate, known.end = 1, "cut off", {}
-        elif kind == "retry" and record["id"] in steps:
-            steps[record["id"]].attempts = record["attempt"]
-        elif kind in _ENDS and record.get("kind") is not None:
+        elif kind == "ask" or kind in _ENDS:
             step = steps.get(record["id"])
             if step is None:
                 step = RecordedStep(len(steps) + 1, record["id"], record["kind"], {}, life)
                 steps[record["id"]] = step
-            step.fate, step.end = _ENDS[kind], record
+            step.read(record, life)
+        elif (step := steps.get(record.get("id", ""))) is not None:
+            step.read(record, life)
     if held and alive:
         for step in steps.values():
             if step.fate == "cut off" and step.life == life:

@@ -60,15 +60,19 @@ class Sent:
                 value = value_of_record(record)
                 self._values[digest_of(value)] = value
 
-    def by(self, step: RecordedStep) -> Message:
-        """What a step sent, the last time that it was asked."""
+    def by(self, step: RecordedStep) -> Sequence[Message]:
+        """What a step sent, the last time that it was asked; retries sent the same once more."""
         if not step.ask:
-            return Message(None, "", None, problem="the record of what it was asked is lost")
+            return [Message(None, "", None, problem="the record of what it was asked is lost")]
         self._lacking = []
         try:
-            request = self._request(step)
+            first = self._message(self._request(step))
         except SessionError as problem:
-            return Message(None, "", None, problem=problem.message)
+            return [Message(None, "", None, problem=problem.message)]
+        self._lacking = []
+        return [first, *(self._message(self._repair(step, text)) for text in step.again)]
+
+    def _message(self, request: Request) -> Message:
         [message] = request.messages
         system, user = request.system, str(message["content"])
         return Message(
@@ -78,13 +82,14 @@ class Sent:
             tuple(self._lacking),
         )
 
+    def _repair(self, step: RecordedStep, text: str) -> Request:
+        return repair_request(Repair(text, Shape.read(step.ask["shape"])), "")
+
     def _request(self, step: RecordedStep) -> Request:
         ask, kind = step.ask, step.kind
-        model = str(ask.get("model") or "")
-        shape = Shape.read(ask["shape"]) if "shape" in ask else None
         if kind == "repair":
-            assert shape is not None
-            return repair_request(Repair(ask["prompt"], shape), model)
+            return self._repair(step, ask["prompt"])
+        model = str(ask.get("model") or "")
         shown = self._entries(ask.get("context", ()))
         so_far = self._entries(ask["so_far"]) if "so_far" in ask else None
         if kind == "session" or kind == "resume":
@@ -97,7 +102,7 @@ class Sent:
                 context=shown,
                 so_far=so_far,
                 place=Place(*ask.get("place", ())),
-                shape=shape,
+                shape=Shape.read(ask["shape"]) if "shape" in ask else None,
             )
             return session_request(task, model)
         assert kind != "summary", "in-context runs keep no journal"

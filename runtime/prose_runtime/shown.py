@@ -119,7 +119,7 @@ def bindings(stores: Stores, run_id: str, secrets: Secrets) -> str:
     return f"{len(files):,} binding{'' if len(files) == 1 else 's'}\n{_columns(rows, left=4)}{more}"
 
 
-def message(step: RecordedStep, sent: Message) -> Iterator[str]:
+def messages(step: RecordedStep, sent: Iterable[Message]) -> Iterator[str]:
     """One step and what it sent, line by line; what it sent is indented."""
     heads = [f"{step.number}. {_called(step)}"]
     if step.line is not None:
@@ -128,24 +128,31 @@ def message(step: RecordedStep, sent: Message) -> Iterator[str]:
     models = [model for model in (step.ask.get("model"), step.end.get("model")) if model]
     if models:
         heads.append(one_line(": ".join(dict.fromkeys(models))))
-    if tokens := sum(step.end.get("usage", ())):
-        heads.append(f"{tokens:,} tokens")
-    if step.end.get("usd"):
-        heads.append(f"${dollars(step.end['usd'])}")
+    if step.usage.total:
+        heads.append(f"{step.usage.total:,} tokens")
+    if step.usage.usd:
+        heads.append(f"${dollars(step.usage.usd)}")
     if step.asked > 1:
-        heads.append(f"asked in {step.asked} lives")
+        heads.append(f"asked {step.asked} times")
     if step.attempts > 1:
         heads.append(f"attempt {step.attempts}")
     yield ", ".join(heads)
     yield f"   id {one_line(step.identity[:16])}"
-    for lack in sent.lacking:
+    for number, message in enumerate(sent):
+        if number:
+            yield "   its answer had not the shape needed, and was asked for once more:"
+        yield from _message(message)
+
+
+def _message(message: Message) -> Iterator[str]:
+    for lack in message.lacking:
         yield f"   not as it was sent: {one_line(lack, 200)}"
-    if sent.problem:
-        yield f"   nothing was sent: {one_line(sent.problem, 300)}"
+    if message.problem:
+        yield f"   nothing was sent: {one_line(message.problem, 300)}"
         return
-    if sent.schema is not None:
-        yield f"   answer as: {harmless(json.dumps(sent.schema))}"
-    for head, text in (("system", sent.system), ("user", sent.user)):
+    if message.schema is not None:
+        yield f"   answer as: {harmless(json.dumps(message.schema))}"
+    for head, text in (("system", message.system), ("user", message.user)):
         if text is not None:
             yield f"   {head}:"
             yield "\n".join(f"      {line}" for line in harmless(text).split("\n"))

@@ -65,6 +65,9 @@ def _not_told(usage: Usage, model: str) -> None: ...
 def _no_limit() -> None: ...
 
 
+def _not_asked_again(text: str) -> None: ...
+
+
 async def _no_pause(seconds: float) -> None: ...
 
 
@@ -84,6 +87,8 @@ class Reports:
     """(What one exchange cost, its model). Of every exchange but the one that gave the answer, when it ends."""
     check: Callable[[], None] = _no_limit
     """Raises the Stop that forbids another call. Use it before every call of a step but the first."""
+    again: Callable[[str], None] = _not_asked_again
+    """(A session's answer that has not the shape needed.) The cheap model is asked for it in that shape."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,7 @@ class Sessions:
         assert task.shape is not None
         try:
             task.reports.check()
+            task.reports.again(reply.text)
             repaired = await self.repair(
                 Repair(reply.text, task.shape, task.name, task.hints, task.reports)
             )

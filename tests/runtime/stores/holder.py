@@ -1,4 +1,7 @@
-"""A process that works on a run until it is killed: `python holder.py KIND FOLDER [RUN]`; it prints the run's id."""
+"""A process that works on a run until it is killed: `python holder.py KIND FOLDER [RUN]`.
+
+It prints the run's id, or why it can't work on it.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from pathlib import Path
 
 from kinds import KINDS
 from prose_runtime.clock import SystemClock
+from prose_runtime.errors import UsageError
 
 
 async def hold(kind: str, folder: str, run_id: str | None) -> None:
@@ -28,4 +32,9 @@ async def hold(kind: str, folder: str, run_id: str | None) -> None:
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
 
 
-asyncio.run(hold(*sys.argv[1:], *([None] if len(sys.argv) < 4 else [])))
+kind, folder, *run = sys.argv[1:]
+try:
+    asyncio.run(hold(kind, folder, run[0] if run else None))
+except UsageError as problem:
+    print(problem.message.partition(" in ")[0], flush=True)
+    raise SystemExit(problem.exit_code) from None

@@ -78,7 +78,7 @@ def test_a_deleted_run_is_not_taken_up(keeping: Kind, tmp_path: Path) -> None:
     stores = keeping.place(tmp_path)
     run_id = created(stores)
     stores.remove(run_id)
-    with held(keeping, tmp_path, run_id) as (same, process):
-        assert same == ""
-        assert process.wait(60) != 0
+    with held(keeping, tmp_path, run_id) as (said, process):
+        assert said == f"there is no run {run_id}"
+        assert process.wait(60) == 2
     assert list(stores.runs()) == []
