@@ -43,6 +43,8 @@ class Made:
     """The inputs that it waits for."""
     last: Record = field(default_factory=dict)
     """What its latest life began with."""
+    limits: str = ""
+    """The options that bound it, raised where one of them stopped it."""
 
     @property
     def seen(self) -> datetime:
@@ -60,8 +62,9 @@ class Made:
         command = self.last.get("command")
         if self.status not in RESUMABLE or not isinstance(command, str):
             return None
+        limits = [self.limits] if self.limits else []
         inputs = [option(name, "VALUE") for name in self.waiting_for]
-        return " ".join([command, "--resume", shlex.quote(self.run_id), *inputs])
+        return " ".join([command, "--resume", shlex.quote(self.run_id), *limits, *inputs])
 
 
 def made(stores: Stores, run_id: str) -> Made:
@@ -94,6 +97,7 @@ def told_by(stores: Stores, run_id: str, records: Sequence[Record]) -> Made:
         past.costs,
         past.waiting_for if status == "waiting" else (),
         past.last,
+        str((past.end or {}).get("limits") or past.last.get("limits") or ""),
     )
 
 

@@ -69,7 +69,13 @@ class Limits:
 
 
 def resume_command(settings: Settings, run_id: str, stop: Stop | None = None) -> str:
-    """The command that takes a run up again under its limits, higher where one of them stopped it."""
+    """The command that takes a run up again."""
+    parts = [settings.command, "--resume", shlex.quote(run_id), resume_limits(settings, stop)]
+    return " ".join(part for part in parts if part)
+
+
+def resume_limits(settings: Settings, stop: Stop | None = None) -> str:
+    """The options with which a resumed run has the same limits, higher where one of them stopped it."""
     limits = {
         _FLAGS[name]: _plain(name, amount)
         for name, amount in asdict(settings.bounds).items()
@@ -79,8 +85,7 @@ def resume_command(settings: Settings, run_id: str, stop: Stop | None = None) ->
         limits["--max-rounds"] = str(settings.max_rounds)
     if isinstance(stop, LimitReached):
         limits.update(stop.raising)
-    flags = "".join(f" {flag} {amount}" for flag, amount in limits.items())
-    return f"{settings.command} --resume {shlex.quote(run_id)}{flags}"
+    return " ".join(f"{flag} {amount}" for flag, amount in limits.items())
 
 
 def _plain(name: str, amount: float) -> str:
