@@ -17,7 +17,7 @@ from .events import RunEnded, RunStarted, Status
 from .execution import Execution
 from .frames import strand_here
 from .identity import digest
-from .limits import resume_command
+from .limits import resume_command, resume_limits
 from .listing import Listing
 from .opening import opened
 from .options import option
@@ -108,6 +108,7 @@ class _Life:
                 "at": stamp(execution.clock),
                 "simulated": settings.simulated,
                 "command": settings.command,
+                "limits": resume_limits(settings),
                 "folder": str(Path.cwd()),
                 "pid": os.getpid(),
                 "host": platform.node(),
@@ -199,6 +200,8 @@ class _Life:
                 "kind": problem.kind,
                 "line": problem.line,
             }
+        if status == "stopped":
+            record["limits"] = resume_limits(settings, execution.stopping)
         if isinstance(failure, ProseError) and failure.origin is not None:
             # This failure was not handled, whatever a finally on its way made it look like.
             record["failed"] = failure.origin
