@@ -20,7 +20,8 @@ def laid_out(node: cst.BaseExpression, margin: int, prefix: str = "", suffix: st
     """The code of an expression that stands behind `prefix`, in lines indented relative to the statement's own
     indentation, which is `margin`; the prefix is not part of the result, the suffix is."""
     text = py.code(node)
-    if _fits(prefix + text + suffix, margin):
+    spread = _is_spread(node)
+    if not spread and _fits(prefix + text + suffix, margin):
         return text + suffix
     if isinstance(node, cst.BooleanOperation) and not node.lpar and not _same_operation(node, node.left):
         # Of two conditions, the call that the second one ends with is split.
@@ -31,11 +32,11 @@ def laid_out(node: cst.BaseExpression, margin: int, prefix: str = "", suffix: st
         before, node = "not ", node.expression
     if isinstance(node, cst.Await) and not node.lpar:
         before, node = before + "await ", node.expression
-    if isinstance(node, cst.Call) and not node.lpar and len(node.args) > 1:
+    if isinstance(node, cst.Call) and not node.lpar and (spread or len(node.args) > 1):
         head = before + py.code(node.func) + "("
         arguments = [(argument, _key(argument)) for argument in node.args]
         together = ", ".join(key + py.code(argument.value) for argument, key in arguments)
-        if _fits(together, margin + STEP):
+        if not spread and _fits(together, margin + STEP):
             return f"{head}\n{' ' * STEP}{together}\n)" + suffix
         lines = [key + laid_out(argument.value, margin + STEP, key, ",") for argument, key in arguments]
         return _block(head, lines, ")" + suffix)
@@ -46,6 +47,12 @@ def laid_out(node: cst.BaseExpression, margin: int, prefix: str = "", suffix: st
             "[", [laid_out(element.value, margin + STEP, "", ",") for element in node.elements], "]" + suffix
         )
     return text + suffix
+
+
+def _is_spread(node: cst.BaseExpression) -> bool:
+    """A call whose arguments end with a comma: each has a line of its own, however short they are."""
+    call = node.expression if isinstance(node, cst.Await) else node
+    return isinstance(call, cst.Call) and bool(call.args) and isinstance(call.args[-1].comma, cst.Comma)
 
 
 def _same_operation(node: cst.BooleanOperation, other: cst.BaseExpression) -> bool:

@@ -306,7 +306,7 @@ _KINDS: dict[type[nodes.Node], str] = {
 }
 
 
-_WITH_SUITES = (nodes.If, nodes.Loop, nodes.Repeat, nodes.For, nodes.Choice)
+_LOOPS = nodes.Loop | nodes.Repeat | nodes.For
 
 
 def _listed(program: nodes.Program, source: Source) -> Iterator[tuple[int, int, str]]:
@@ -336,9 +336,8 @@ def _listed(program: nodes.Program, source: Source) -> Iterator[tuple[int, int, 
             if isinstance(child, nodes.Suite):
                 for item in child.statements:
                     statement(item)
-            elif isinstance(child, nodes.Branch | nodes.Catch | nodes.Option):
-                statement(child)
-            elif isinstance(node, nodes.Branch) and isinstance(child, _WITH_SUITES):
+            elif isinstance(child, nodes.Branch | nodes.Catch | nodes.Option | nodes.If | nodes.Choice | _LOOPS):
+                # (An if, a choice and a loop stand in a suite, or are a branch themselves.)
                 statement(child)
             elif isinstance(child, nodes.Try | nodes.Parallel | nodes.DoBlock | nodes.Pipeline | nodes.Arrow):
                 if not isinstance(node, nodes.Branch):

@@ -126,7 +126,12 @@ class Steps(Suites):
                 keywords.append((branch.name.text, step))
             else:
                 positional.append(step)
-        return self.run_call("parallel", node, positional, [*keywords, *self._modifiers(node.modifiers)])
+        call = self.run_call("parallel", node, positional, [*keywords, *self._modifiers(node.modifiers)])
+        if all(isinstance(step, cst.Name) for step in (*positional, *(step for _, step in keywords))):
+            return call
+        # A line for each branch: the script's lines tell which line of the program something happened on.
+        *first, last = call.args
+        return call.with_changes(args=[*first, last.with_changes(comma=cst.Comma())])
 
     def _branch(self, branch: nodes.Branch, position: int) -> cst.BaseExpression:
         """One branch as a step, or as the function that it becomes."""
