@@ -24,11 +24,13 @@ class Listing:
     def __init__(self, name: str, text: str, lines: Mapping[int, int], statements: Sequence[Statement]) -> None:
         self.name = name
         self.text = text
-        self.rows = text.splitlines()
+        # As the compiler counts them: what else ends a line for Python may stand inside of one.
+        self.rows = [row.removesuffix("\r") for row in text.removesuffix("\n").split("\n")] if text else []
         self.statements = sorted(statements, key=lambda s: (s.start, -s.end))
         self._lines = lines
         self._emitted = sorted(lines)
         self._starts = [s.start for s in self.statements]
+        self._clauses = [s for s in self.statements if s.kind in ("catch", "finally")]
         self._sources: dict[int, str] = {}
 
     @classmethod
@@ -59,6 +61,11 @@ class Listing:
                 return statement
             index -= 1
         return None
+
+    def is_in_finally(self, line: int | None) -> bool:
+        """The innermost catch or finally around a line is a finally."""
+        around = [c for c in self._clauses if line is not None and c.start <= line <= c.end]
+        return bool(around) and around[-1].kind == "finally"
 
     def source_at(self, line: int | None) -> str:
         """The whole statement at a line as written, dedented; empty where there is none."""
