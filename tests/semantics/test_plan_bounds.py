@@ -8,7 +8,8 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from playing import play
+from playing import built, play
+from prose_runtime.traits import Traits
 from test_semantics_generated import Broken, Frame, World, maker_of
 
 from prosec.compiler import analyse
@@ -52,3 +53,29 @@ def test_no_more_run_at_once_than_was_said(seed: int, tmp_path: Path) -> None:
     text, _, _ = maker_of(seed).program()
     ran = play(text, tmp_path, shuffle=seed, max_concurrency=1000)
     assert ran.side.most <= planned(text).at_once
+
+
+MANY = 'let xs = session "List"\n' + 'parallel for x in xs:\n  session "Do {x}"\n' * 2
+LOOPS = 'loop until **done**:\n  session "Work"\nloop:\n  if **over**:\n    break\n'
+LONG = "".join(f'let x{n} = session "Step {n}"\n' for n in range(30))
+
+
+@pytest.mark.parametrize(
+    ("text", "traits"),
+    [
+        ('session "Hello"\n', Traits(in_context=True)),
+        (MANY, Traits(at_once=None)),
+        (LOOPS, Traits(in_context=True, unbounded=(1, 3))),
+        (LONG, Traits()),
+    ],
+)
+def test_scripts_carry_what_is_notable(text: str, traits: Traits) -> None:
+    script, program = built(text)
+    assert program.traits == traits
+    assert ("traits=" in script) == (traits != Traits()), "what is not notable costs no line"
+
+
+def test_a_run_says_first_that_it_has_no_bound(tmp_path: Path) -> None:
+    ran = play(LOOPS, tmp_path)
+    assert ran.warnings[0].startswith("the loops in lines 1, 3 have no max")
+    assert play(LONG, tmp_path / "other").warnings == []
