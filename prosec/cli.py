@@ -179,8 +179,8 @@ def _forwarded(name: str, about: str) -> click.Command:
     return click.command(name, help=about, context_settings=settings)(forward)
 
 
-commands.add_command(_forwarded("runs", "List the runs of this folder."))
-commands.add_command(_forwarded("show", "Show where a run stands and what it made."))
+commands.add_command(_forwarded("runs", "List the runs of this folder, or delete old ones."))
+commands.add_command(_forwarded("show", "Show where a run stands, what it made and what it sent."))
 commands.add_command(
     _forwarded("doctor", "Check that runs can start here, and say what is missing.")
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from .errors import Stop, UsageError
-from .terminal import harmless, one_line
+from .terminal import harmless, make_printable, one_line
 
 if TYPE_CHECKING:
     from .clock import Clock
@@ -43,25 +43,12 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None, clock: Clock | None = None) -> int:
     """Do one command and give its exit code."""
+    make_printable()
     try:
-        parser = _parser()
-        given = parser.parse_args(arguments)
-        if given.command == "doctor":
-            return _doctor(given.prose_dir)
-        from .state import stores_of
-
-        stores = stores_of(given.prose_dir)
-        if given.command == "show":
-            return _show(stores, given)
-        if given.prune:
-            return _prune(stores, given, clock)
-        for name in ("older_than", "keep", "status", "yes"):
-            if getattr(given, name) not in (None, False):
-                parser.error(f"--{name.replace('_', '-')} goes with --prune")
-        from .shown import listed
-
-        print(listed(stores, given.program, given.json))
-        return 0
+        code = _done(arguments, clock)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
     except Stop as problem:
         sys.stderr.write(f"prose_runtime: {harmless(problem.message)}\n")
         return problem.exit_code
@@ -71,6 +58,27 @@ def main(arguments: Sequence[str] | None = None, clock: Clock | None = None) -> 
         return 0
     except KeyboardInterrupt:
         return 130
+
+
+def _done(arguments: Sequence[str] | None, clock: Clock | None) -> int:
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    if given.command == "doctor":
+        return _doctor(given.prose_dir)
+    from .state import stores_of
+
+    stores = stores_of(given.prose_dir)
+    if given.command == "show":
+        return _show(stores, given)
+    if given.prune:
+        return _prune(stores, given, clock)
+    for name in ("older_than", "keep", "status", "yes"):
+        if getattr(given, name) not in (None, False):
+            parser.error(f"--{name.replace('_', '-')} goes with --prune")
+    from .shown import listed
+
+    print(listed(stores, given.program, given.json))
+    return 0
 
 
 def _show(stores: Stores, given: argparse.Namespace) -> int:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from .errors import Stop
 from .options import Declared, Options, arguments_of_process, read_options
+from .terminal import make_printable
 
 if TYPE_CHECKING:
     from .launch import Finished
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 def command(program: Program, arguments: Sequence[str] | None = None) -> int:
     """Run a program as its script's command line asks, and give the exit code."""
-    _make_printable()
+    make_printable()
     line = command_name()
     try:
         given = list(arguments_of_process()) if arguments is None else arguments
@@ -116,10 +117,11 @@ def _problem(program: Program, outcome: Outcome) -> str:
     parts = [f"{where}: {what}: {harmless(problem.message)}"]
     if excerpt := program.excerpt(problem.line):
         parts.append(harmless(excerpt))
-    if outcome.directory is not None:
-        parts.append(
-            f"the run is kept in {_near(str(outcome.directory))}; its state.md shows how far it came"
-        )
+    if outcome.directory is not None and outcome.directory.is_dir():
+        kept = f"the run is kept in {_near(str(outcome.directory))}"
+        if (outcome.directory / "state.md").is_file():
+            kept += "; its state.md shows how far it came"
+        parts.append(kept)
     if outcome.resume_command is not None and outcome.resume_command not in problem.message:
         parts.append(f"resume with: {outcome.resume_command}")
     return "\n".join(parts)
@@ -134,17 +136,6 @@ def _say(text: str) -> None:
     except (OSError, ValueError):
         # Nobody reads standard error; the exit code still says what happened.
         pass
-
-
-def _make_printable() -> None:
-    """Under a locale that can't show everything, show escapes instead of failing."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if (
-            reconfigure is not None
-            and (getattr(stream, "encoding", "") or "").lower().replace("-", "") != "utf8"
-        ):
-            reconfigure(errors="backslashreplace")
 
 
 def _nobody_reads() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
@@ -27,6 +28,17 @@ def seconds(duration: float) -> str:
     if duration < 60:
         return f"{duration:.0f} s"
     return f"{duration // 60:.0f} min {duration % 60:.0f} s"
+
+
+def make_printable() -> None:
+    """Under a locale that can't show everything, show escapes instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if (
+            reconfigure is not None
+            and (getattr(stream, "encoding", "") or "").lower().replace("-", "") != "utf8"
+        ):
+            reconfigure(errors="backslashreplace")
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -129,16 +129,22 @@ def test_a_run_without_an_end(tmp_path: Path, shown: Callable[..., str]) -> None
 
 def test_a_run_that_goes_on(tmp_path: Path, shown: Callable[..., str]) -> None:
     seen: list[str] = []
+    looked = asyncio.Event()
+
+    async def waits() -> str:
+        await looked.wait()
+        return "x"
 
     async def looks() -> str:
         seen.append(one(tmp_path).status)
         seen.append(shown("show", "last"))
+        looked.set()
         return "x"
 
-    async def three(run: Run) -> None:
+    async def two(run: Run) -> None:
         await run.parallel(a=run.session("One"), b=run.session("Two"))
 
-    assert played(three, tmp_path, Scripted({"Two": looks})).outcome.exit_code == 0
+    assert played(two, tmp_path, Scripted({"One": waits, "Two": looks})).outcome.exit_code == 0
     status, text = seen
     assert status == "running"
     assert "now:       session a (running; line not known)\n           session b (running" in text

@@ -17,7 +17,7 @@ from typing import Any, Final
 from ..clock import Clock, run_name
 from ..errors import StoreFailed, UsageError
 from ..faults import UNARMED, Faults
-from .bindings import Binding, NotABinding, parsed
+from .bindings import Binding, parsed
 from .files import holds, make_folder, remove_unfinished, write_whole
 from .reading import JOURNAL, first_record, is_locked, lock, read_journal
 from .store import Store
@@ -60,9 +60,9 @@ class FilesystemStores:
         except OSError as problem:
             # Nothing was recorded in it.
             rmtree(home, ignore_errors=True)
+            why = f"{problem.filename or home}: {problem.strerror or problem}"
             raise StoreFailed(
-                f"can't make the run's folder {home}: {problem.strerror or problem}; "
-                "choose another place with --prose-dir"
+                f"can't begin a run in {self._runs}: {why}; choose another place with --prose-dir"
             ) from None
 
     def reopen(
@@ -144,7 +144,8 @@ class FilesystemStores:
     def binding(self, run_id: str, file: str) -> Binding | None:
         try:
             return parsed((self._home(run_id) / "bindings" / Path(file).name).read_bytes())
-        except (OSError, NotABinding):
+        except (OSError, ValueError):
+            # No file can have that name, or what it holds is no binding.
             return None
 
     def attachment(self, run_id: str, digest8: str) -> str | None:
