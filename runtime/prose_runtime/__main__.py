@@ -82,7 +82,7 @@ def _done(arguments: Sequence[str] | None, clock: Clock | None) -> int:
 
 
 def _show(stores: Stores, given: argparse.Namespace) -> int:
-    from .history import secrets_of, told_by
+    from .history import secret_files, secrets_of, told_by
     from .opening import found
     from .recorded import left_to_do, recorded_steps
 
@@ -107,7 +107,7 @@ def _show(stores: Stores, given: argparse.Namespace) -> int:
     print(standing(run, stores, sources[-1].splitlines() if sources else (), steps, left))
     state = stores.state(run_id)
     print(f"\n{harmless(secrets.scrubbed(state))}" if state else "\nit has no state.md\n")
-    print(bindings(stores, run_id, secrets))
+    print(bindings(stores, run_id, secrets, secret_files(records)))
     if costs := run.costs.table():
         print(f"\n{costs}")
     return 0

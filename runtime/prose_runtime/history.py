@@ -125,9 +125,17 @@ def runs(stores: Stores, program: str | None = None) -> list[Made]:
 def secrets_of(stores: Stores, run_id: str, records: Iterable[Record]) -> Secrets:
     """The values of a run's secret inputs, which stand in their binding files alone."""
     secrets = Secrets()
-    for record in records:
-        if record["r"] == "input" and record.get("secret"):
-            binding = stores.binding(run_id, str(record.get("path", "")).rpartition("/")[2])
-            if binding is not None:
-                secrets.keep(binding.value)
+    for file in secret_files(records):
+        binding = stores.binding(run_id, file)
+        if binding is not None:
+            secrets.keep(binding.value)
     return secrets
+
+
+def secret_files(records: Iterable[Record]) -> set[str]:
+    """The binding files of a run's secret inputs."""
+    return {
+        str(record.get("path", "")).rpartition("/")[2]
+        for record in records
+        if record["r"] == "input" and record.get("secret")
+    }

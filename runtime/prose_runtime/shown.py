@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from .costs import dollars, is_session
@@ -100,8 +100,8 @@ def standing(
     )
 
 
-def bindings(stores: Stores, run_id: str, secrets: Secrets) -> str:
-    """The bindings of a run with their kinds, sizes and first lines; those of secrets are not told."""
+def bindings(stores: Stores, run_id: str, secrets: Secrets, hidden: Container[str]) -> str:
+    """The bindings of a run with their kinds, sizes and first lines; nothing of those in `hidden` files."""
     files = stores.bindings(run_id)
     rows = []
     for file in files[:_BINDINGS]:
@@ -109,12 +109,11 @@ def bindings(stores: Stores, run_id: str, secrets: Secrets) -> str:
         if binding is None:
             rows.append((harmless(file), "?", "", "no binding"))
             continue
-        text = binding.value.text
-        if secrets.scrubbed(text.strip()) == "***":
+        text = secrets.scrubbed(binding.value.text)
+        if file in hidden or text.strip() == "***":
             rows.append((harmless(file), binding.kind, "", "***"))
             continue
-        size = f"{len(text):,} characters"
-        rows.append((harmless(file), binding.kind, size, one_line(secrets.scrubbed(text), 60)))
+        rows.append((harmless(file), binding.kind, f"{len(text):,} characters", one_line(text, 60)))
     more = f"\n... {len(files) - _BINDINGS:,} more" if len(files) > _BINDINGS else ""
     return f"{len(files):,} binding{'' if len(files) == 1 else 's'}\n{_columns(rows, left=4)}{more}"
 

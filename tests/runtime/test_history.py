@@ -15,6 +15,7 @@ import pytest
 from prose_runtime import ProseError, Run, Value
 from prose_runtime.__main__ import main
 from prose_runtime.history import Made, made, runs
+from prose_runtime.options import Declared, carried, option, read_options
 from prose_runtime.program import Program
 from prose_runtime.recorded import RecordedStep, left_to_do, recorded_steps
 from prose_runtime.settings import Resumption
@@ -262,6 +263,19 @@ def test_many_bindings_are_counted(tmp_path: Path, shown: Callable[..., str]) ->
     assert "\n... 21 more\n" in text
 
 
+def test_a_secret_is_not_shown_however_short(tmp_path: Path, shown: Callable[..., str]) -> None:
+    async def logs_in(run: Run) -> None:
+        pin = await run.input("pin_token")
+        await run.session("Log in", context={"pin": pin}, let="login")
+
+    played(logs_in, tmp_path, inputs={"pin_token": "417"})
+    text = shown("show", "last")
+    assert "pin_token.md  input" in text
+    assert " 417" not in text
+    text = shown("show", "last", "--prompts")
+    assert '"***"' in text and "417" not in text
+
+
 # Others
 
 
@@ -311,6 +325,33 @@ def test_a_script_lists_its_own_runs(
     [run] = json.loads(listed(other, "--json"))
     assert run["run"] == theirs.outcome.run_id
     assert len(stores_of(tmp_path / ".prose").runs()) == 2
+
+
+def test_any_locale_will_do(tmp_path: Path) -> None:
+    played(two_sessions, tmp_path, Scripted({"Write": "gr\u00f6\u00dfer als \U0001f4cb"}))
+    locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run(
+        [sys.executable, "-m", "prose_runtime", "show", "last"],
+        cwd=tmp_path,
+        env={**os.environ, **locale},
+        capture_output=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"gr\\xf6\\xdfer als \\U0001f4cb" in done.stdout
+
+
+def test_the_command_carries_what_a_resumption_needs() -> None:
+    given = "--provider simulate --answers a.toml --model opus --model haiku=x --decider opus "
+    given += "--prose-dir kept --secret topic"
+    options = read_options(
+        Declared("t.prose", "", {"topic": None}, ()),
+        [*given.split(), "--topic", "x", "--json", "--max-sessions", "3", "--resume", "last"],
+        {},
+        "python t.py",
+    )
+    assert " ".join(carried(options)) == given
+    assert (option("max_size", "3"), option("json", "x")) == ("--max-size 3", "--input json=x")
 
 
 def test_a_run_is_told_by_its_id(tmp_path: Path) -> None:
