@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import fnmatch
+import io
 import json
 import random
 import re
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -22,6 +24,8 @@ from unittest import mock
 from prose_runtime.agents import Permissions
 from prose_runtime.events import Event, Warned
 from prose_runtime.journal import Journal
+from prose_runtime.listing import Listing
+from prose_runtime.narration.narrator import Narrator
 from prose_runtime.program import Program
 from prose_runtime.providers.answers import Answers
 from prose_runtime.providers.protocol import Provider, Reply, Request
@@ -33,6 +37,15 @@ from prose_runtime.tasks import Answer, Decision, Entry, Question, Repair, Task
 
 from prosec.compiler import compile
 from prosec.source import Source
+
+MARKED = re.compile(
+    r"\[(Program|Position|Binding|Input|Output|Success|Warning|Parallel|Loop|Pipeline|Try|Flow|Frame[+-]|CallStack)\] \S"
+)
+FRAME = re.compile(r"\[Frame[+-]\] .*\(execution_id: (\d+)")
+ENTERED_AND_LEFT = (
+    (r"\[Parallel\] (\(.*\) )?Entering", r"\[Parallel\] (\(.*\) )?Parallel (complete|failed|stopped)"),
+    (r"\[Loop\] (\(.*\) )?Starting", r"\[Loop\] (\(.*\) )?Loop exited"),
+)
 
 SETTLED = 40
 """Turns of the event loop after which everything that an answer set off has happened."""
@@ -323,6 +336,8 @@ def play(
         None if shuffle is None else random.Random(shuffle),
     )
     side = Recording(Sessions(provider, jitter=clock.jitter))
+    narration = io.StringIO()
+    narrator = Narrator(narration, "text", Listing.of(program), "filesystem", is_small=False)
     asked: list[str] = []
 
     async def ask(wanted: InputWanted) -> str:
@@ -334,7 +349,7 @@ def play(
         inputs={name: _given(value) for name, value in (inputs or {}).items()},
         ask=ask if person is not None else None,
         prose_dir=folder / ".prose",
-        observers=(watching,),
+        observers=(watching, narrator),
         simulated=True,
         command="python case.py",
         clock=clock,
@@ -350,7 +365,21 @@ def play(
     # The disk answers at once: no run waits for another program's files.
     with mock.patch.object(Journal, "_sync", lambda journal: None):
         outcome = asyncio.run(whole())
+    check_narration(narration.getvalue())
     return Played(script, program, outcome, side, watching, clock)
+
+
+def check_narration(text: str) -> None:
+    """Whatever is narrated, every line is a marker's or a detail, and what was entered was left once."""
+    lines = text.splitlines()
+    for line in lines[2:]:
+        assert line.startswith("  ") or MARKED.match(line), f"no line of a narration: {line!r}"
+    assert not lines or lines[-1].startswith("[Program] Program "), lines[-1]
+    frames = Counter(match[1] for line in lines if (match := FRAME.match(line)))
+    assert all(count == 2 for count in frames.values()), frames
+    for entered, left in ENTERED_AND_LEFT:
+        counts = [sum(bool(re.match(pattern, line)) for line in lines) for pattern in (entered, left)]
+        assert counts[0] == counts[1], f"{entered}: entered and left {counts} times"
 
 
 def _given(value: Any) -> Any:

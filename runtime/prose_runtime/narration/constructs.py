@@ -24,7 +24,8 @@ from ..events import (
 from ..tasks import Place
 from ..values import Value
 from .places import Key
-from .telling import HEADING, Telling
+from .statements import LONGEST
+from .telling import Telling
 from .wording import RESULT
 
 _STACK_FROM: Final = 3
@@ -141,14 +142,17 @@ class Constructs:
         key = (event.place.execution_id, event.branch)
         strand = telling.at(key)
         in_pipeline = event.sort == "concurrent" and bool(strand.pipelines)
-        path = telling.outline.path(event.line)
-        heading = self._wording.text(path[-1].heading, HEADING) if path else "loop"
+        path = telling.statements.path(event.line)
+        heading = "loop"
+        if path:
+            heading = self._wording.text(telling.statements.heading(path[-1]), LONGEST)
         bounded = bool(path) and path[-1].kind == "loop" and event.of is not None
         self._loops[event.number] = _Loop(key, event, heading, bounded, in_pipeline)
         if in_pipeline:
             return
         strand.loops.append(event.number)
-        telling.go(key, event.line)
+        if not telling.go(key, event.line) and path:
+            telling.position(key, path[-1])
         if event.sort == "each":
             heading += f" ({_counted(event.of or 0, 'item')})"
         elif event.sort == "concurrent":
@@ -194,11 +198,10 @@ class Constructs:
             telling.fail(loop.key, loop.failure)
         if loop.in_pipeline:
             return
-        path = telling.outline.path(loop.event.line)
+        path = telling.statements.path(loop.event.line)
         failed = strand.failure is not None and (not path or path[-1] in strand.failure.path)
         telling.places.back_to(loop.key, loop.event.line)
         telling.say(loop.key, "Loop", f"Loop exited: {_why_ended(loop, event.exhausted, failed)}")
-        telling.places.back_to(loop.key, loop.event.line, out=True)
 
     # Pipelines
 
@@ -206,9 +209,7 @@ class Constructs:
         telling = self._telling
         key = (event.place.execution_id, event.branch)
         telling.go(key, event.line)
-        path = telling.outline.path(event.line)
-        node = next((node for node in reversed(path) if node.is_pipeline), None)
-        collection = self._wording.text(node.collection, HEADING) if node else "items"
+        collection = self._wording.text(telling.statements.collection(event.line), LONGEST)
         heading = " | ".join([collection, *event.stages])
         self._pipelines[event.number] = _Pipeline(key, event, heading)
         telling.at(key).pipelines.append(event.number)

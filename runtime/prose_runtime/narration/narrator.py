@@ -16,6 +16,7 @@ from ..events import (
     LoopStarted,
     ParallelEnded,
     ParallelStarted,
+    PersonAsked,
     PipelineEnded,
     PipelineStarted,
     Resolved,
@@ -37,8 +38,8 @@ from ..events import (
 from ..listing import Listing
 from ..settings import State
 from .constructs import Constructs
-from .outline import Outline
 from .page import Page, Style
+from .statements import Statements
 from .steps import Steps
 from .telling import Telling
 
@@ -60,10 +61,10 @@ class Narrator:
     ) -> None:
         """`is_small`: in-context mode suits the program."""
         self._page = Page(out, style)
-        self._outline = Outline(listing)
+        self._statements = Statements(listing)
         self._state = state
         self._is_small = is_small
-        self._telling = Telling(self._page, self._outline, files=state == "filesystem")
+        self._telling = Telling(self._page, self._statements, files=state == "filesystem")
         constructs = Constructs(self._telling)
         steps = Steps(self._telling, constructs)
         self._tellers: Mapping[type, Callable[[Any], None]] = {
@@ -88,6 +89,7 @@ class Narrator:
             Bound: steps.bound,
             Resolved: steps.resolved,
             Threw: steps.threw,
+            PersonAsked: steps.asked,
             WaitingFor: steps.waiting,
             Warned: self._warned,
             RunEnded: self._ended,
@@ -123,7 +125,7 @@ class Narrator:
             details.append(f"Run: {event.run_id}{resumed}")
         if event.simulated:
             details.append("Simulated: no model is called")
-        definitions = [f"- {definition}" for definition in self._outline.definitions]
+        definitions = [f"- {definition}" for definition in self._statements.definitions]
         details += ["Collecting definitions...", *definitions]
         self._page.say("Program", "Program Start", details)
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..events import Bound, StepSeen
-from .outline import Node, Outline
+from ..state.outline import Node
+from .statements import Statements
 
 Key = tuple[int | None, str]
 """The execution id of a frame (None: the root) and the scope path of a branch in it."""
@@ -61,12 +62,12 @@ class Places:
 
     def __init__(
         self,
-        outline: Outline,
+        statements: Statements,
         entered: Callable[[Key, Node, Sequence[str]], None],
         left: Callable[[Key, Node, bool], None],
     ) -> None:
         """`entered` is told the statement and the details to give with it, `left` whether it came to its end."""
-        self._outline = outline
+        self._statements = statements
         self._entered = entered
         self._left = left
         self._strands: dict[Key, Strand] = {}
@@ -87,13 +88,15 @@ class Places:
     def go(self, key: Key, line: int | None, details: Sequence[str] = ()) -> bool:
         """Move a strand to a line; `details` belong to the statement there. False where it stood in that statement."""
         strand = self.at(key)
-        path = self._outline.path(line)
+        path = self._statements.path(line)
         if line is None or not path:
             return False
         before = strand.path
         if line < strand.line:
             # Only the next element of a pipeline leads back: its body begins anew.
-            repeated = next((n for n, node in enumerate(path) if node.is_pipeline), len(path))
+            repeated = next(
+                (n for n, node in enumerate(path) if node.sort == "pipeline"), len(path)
+            )
             before = before[: max(repeated + 1, len(strand.base))]
         strand.line = line
         if path == before == strand.path:
@@ -106,11 +109,10 @@ class Places:
         strand.path = path
         return shared < len(path)
 
-    def back_to(self, key: Key, line: int | None, *, out: bool = False) -> None:
-        """A construct at a line begins its next round, or ended (`out`): what was entered in it is left."""
+    def back_to(self, key: Key, line: int | None) -> None:
+        """A construct at a line begins its next round, or ended: what was entered in it is left."""
         strand = self.at(key)
-        depth = _shared(strand.path, self._outline.path(line)) - out
-        self._leave(key, strand, max(depth, 0))
+        self._leave(key, strand, _shared(strand.path, self._statements.path(line)))
         strand.line = line or 0
 
     def end(self, key: Key, failed: bool = False) -> Failure | None:

@@ -8,6 +8,7 @@ from typing import Final
 
 from ..events import (
     Bound,
+    PersonAsked,
     Resolved,
     StepCancelled,
     StepFailed,
@@ -67,12 +68,13 @@ class Steps:
 
     def _position(self, key: Key, step: StepSeen) -> None:
         telling = self._telling
-        path = telling.outline.path(step.line)
+        statements = telling.statements
+        path = statements.path(step.line)
         node = path[-1] if path else None
         if self._is_told_as_a_whole(step):
             telling.go(key, step.line)
-        elif node is not None and node.announced:
-            details = self._spawning(step, node.heading)
+        elif node is not None and statements.is_announced(node):
+            details = self._spawning(step, statements.heading(node))
             if not telling.go(key, step.line, details):
                 telling.position(key, node, details)
         else:
@@ -82,8 +84,9 @@ class Steps:
 
     def _is_told_as_a_whole(self, step: StepSeen) -> bool:
         """The step is all of a branch or of a pipeline's stage: these say what came of it."""
-        path = self._telling.outline.path(step.line)
-        return bool(path) and (path[-1].is_asking_branch or path[-1].is_stage)
+        statements = self._telling.statements
+        path = statements.path(step.line)
+        return bool(path) and statements.is_whole(path[-1])
 
     def _spawning(self, step: StepSeen, heading: str) -> Sequence[str]:
         """What the statement itself doesn't say about its session."""
@@ -229,9 +232,16 @@ class Steps:
             where = f"execution_id {event.execution_id} ({'parent' if near else 'outer'} scope)"
         self._telling.say(key, "Binding", f"Resolving '{event.name}': found in {where}")
 
+    def asked(self, event: PersonAsked) -> None:
+        key = (event.place.execution_id, event.branch)
+        self._telling.go(key, event.line)
+        self._telling.say(key, "Input", f"Asking for input: {event.name}")
+
     def waiting(self, event: WaitingFor) -> None:
+        key = (event.place.execution_id, event.branch)
+        self._telling.go(key, event.line)
         text = [self._wording.sentence(event.text)] if event.text else []
-        self._telling.page.say("Input", f"Waiting for input: {event.name}", text)
+        self._telling.say(key, "Input", f"Waiting for input: {event.name}", text)
 
     def threw(self, event: Threw) -> None:
         key = (event.place.execution_id, event.branch)

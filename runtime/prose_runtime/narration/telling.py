@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
-from .outline import Node, Outline
+from ..state.outline import Node
 from .page import Marker, Page
 from .places import Key, Places, Strand
+from .statements import LONGEST, Statements
 from .wording import Wording
-
-HEADING: Final = 120
-"""Characters of a statement."""
 
 
 class Telling:
     """Says things about strands, and what they enter and leave."""
 
-    def __init__(self, page: Page, outline: Outline, files: bool) -> None:
+    def __init__(self, page: Page, statements: Statements, files: bool) -> None:
         """`files`: the run keeps its values in files, which people are told of."""
         self.page = page
-        self.outline = outline
+        self.statements = statements
         self.files = files
         self.wording = Wording()
-        self.places = Places(outline, self._entered, self._left)
+        self.places = Places(statements, self._entered, self._left)
         self.rounds: dict[str, str] = {}
         """What concurrent rounds are called, by their scope path."""
 
@@ -42,9 +39,7 @@ class Telling:
         return self.places.go(key, line, details)
 
     def position(self, key: Key, node: Node, details: Sequence[str] = ()) -> None:
-        heading = self.wording.text(node.heading, HEADING)
-        number = f"Statement {node.number}: " if node.number is not None else ""
-        self.say(key, "Position", number + heading, details)
+        self.say(key, "Position", self.statements.position(node), details)
 
     def fail(self, key: Key, message: str) -> None:
         """An error comes up in a strand."""
@@ -63,9 +58,9 @@ class Telling:
         return f"({' > '.join(reversed(names))}) "
 
     def _entered(self, key: Key, node: Node, details: Sequence[str]) -> None:
-        if node.announced:
+        if self.statements.is_announced(node):
             self.position(key, node, details)
-        if node.kind == "try":
+        if node.sort == "try":
             self.say(key, "Try", "Entering try block")
         elif node.kind == "catch":
             self._catch(key, node)
@@ -77,9 +72,10 @@ class Telling:
     def _catch(self, key: Key, node: Node) -> None:
         strand = self.at(key)
         failure, strand.failure = strand.failure, None
-        if failure is not None and failure.message and node.caught:
-            message = self.wording.quoted(failure.message, HEADING)
-            self.say(key, "Binding", f"{node.caught} = {{message: {message}}}")
+        name = self.statements.caught(node)
+        if failure is not None and failure.message and name is not None:
+            message = self.wording.quoted(failure.message, LONGEST)
+            self.say(key, "Binding", f"{name} = {{message: {message}}}")
         self.say(key, "Try", "Executing catch block")
 
     def _left(self, key: Key, node: Node, completed: bool) -> None:

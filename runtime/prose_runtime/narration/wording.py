@@ -29,6 +29,20 @@ _LEAST: Final = 8
 _PLAIN_WORD: Final = re.compile(r"[\w.:/@%+-]+")
 
 
+def beginning(text: str, width: int) -> str:
+    """The words of the first line that fit, and "..." where anything is left out; harmless."""
+    if len(text) <= width and text.isprintable():
+        return text.strip()
+    text = text.lstrip()
+    rows = text[: width * 20].splitlines() or [""]
+    line = " ".join(harmless(rows[0]).split())
+    cut = len(text) > width * 20 or any(row.strip() for row in rows[1:])
+    if len(line) > width:
+        end = line.rfind(" ", 0, width + 1)
+        line, cut = line[: end if end > 0 else width], True
+    return f"{line.rstrip(' ,;:.-') or line}..." if cut else line
+
+
 class Wording:
     """How texts and values are shown, with the secrets of the run taken out."""
 
@@ -61,14 +75,7 @@ class Wording:
 
     def text(self, text: str, width: int = REASON) -> str:
         """The beginning of a text, on one line of about `width` characters."""
-        text = self.secrets.scrubbed(text).lstrip()
-        rows = text[: width * 20].splitlines() or [""]
-        line = " ".join(harmless(rows[0]).split())
-        cut = len(text) > width * 20 or any(row.strip() for row in rows[1:])
-        if len(line) > width:
-            end = line.rfind(" ", 0, width + 1)
-            line, cut = line[: end if end > 0 else width], True
-        return f"{line.rstrip(' ,;:.-') or line}..." if cut else line
+        return beginning(self.secrets.scrubbed(text), width)
 
     def sentence(self, text: str) -> str:
         """A reason or a warning: all of its lines on one."""
@@ -82,7 +89,7 @@ class Wording:
             if left < _LEAST:
                 shown.append("...")
                 break
-            part = name + self.value(member, left)
+            part = name + self.value(member, left - 1)
             used += len(part)
             shown.append(part)
         return f"{brackets[0]}{', '.join(shown)}{brackets[1]}"
