@@ -137,7 +137,7 @@ async def _called(
         execution.bounded(seen.line, wait=seconds, strand=strand)
         slots.give_back()
         held = False
-        await execution.clock.sleep(seconds)
+        await execution.waited(execution.clock.sleep(seconds))
         await slots.take()
         held = True
         execution.check(strand)

@@ -185,3 +185,8 @@ class Interrupted(Stop):
 
 class StoreFailed(Stop):
     """The run directory can't be written: a full disk, missing rights. Nothing recorded before is lost."""
+
+    def __init__(self, message: str, *, gone: bool = False) -> None:
+        """`gone`: somebody deleted the run, so that nothing is left to resume."""
+        super().__init__(message)
+        self.gone = gone

@@ -6,10 +6,11 @@ calling.py; how branches run is in concurrency.py.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import deque
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, Literal
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from .clock import Clock
 from .errors import LimitReached, Stop, StoreFailed
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from .state.state_md import StateFile
 
 BindKind = Literal["let", "const", "assign", "output"]
+T = TypeVar("T")
+
 
 GIVEN_WHOLE: Final = 2000
 """Characters from which a value that has no file gets one when a session is told of it."""
@@ -83,6 +86,7 @@ class Execution:
         self.stopping: Stop | None = None
         """Set once nothing may start any more; what runs is let finish."""
         self.given = {name: Value(value) for name, value in settings.inputs.items()}
+        self._waits: set[asyncio.Future[Any]] = set()
         self.summaries = None if store.keeps else Summaries(self)
         """Of long values: what keeps no files gives values whole or by their summaries."""
         self.steps = 0
@@ -111,8 +115,24 @@ class Execution:
         return self.stopping
 
     def bounded(
+            for wait in tuple(self._waits):
+                wait.cancel()
         self, line: int | None, kind: str | None = None, strand: Strand | None = None, wait: float = 0.0
     ) -> None:
+    async def waited(self, wait: Awaitable[T]) -> T:
+        """What is waited for. Raises the Stop that ends the run meanwhile: it is no work that would be let finish."""
+        future = asyncio.ensure_future(wait)
+        self._waits.add(future)
+        task = asyncio.current_task()
+        try:
+            return await future
+        except asyncio.CancelledError:
+            if self.stopping is not None and task is not None and not task.cancelling():
+                raise self.stopping from None
+            raise
+        finally:
+            self._waits.discard(future)
+
         """Raise the Stop that forbids a call: the run, or this strand of it, has stopped, or a limit stops it now.
 
         `kind` is that of a step which is not called yet; `wait` the seconds until the call would start.

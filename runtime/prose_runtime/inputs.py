@@ -123,4 +123,4 @@ async def _answered(
         raise strand.stop
     await execution.store.durable()
     execution.tell(PersonAsked(name, line, run._frame.place, strand.path))
-    return Value(await execution.settings.ask(wanted)), "asked"
+    return Value(await execution.waited(execution.settings.ask(wanted))), "asked"

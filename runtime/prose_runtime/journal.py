@@ -145,7 +145,11 @@ class Journal:
 
     def sync_blocking(self) -> None:
         """Make durable what was written. For a thread that is about to write what follows from it; raises OSError."""
-        self._datasync(self._descriptor)
+        try:
+            self._datasync(self._descriptor)
+        except OSError as problem:
+            problem.filename = str(self._path)
+            raise
 
     def close(self) -> None:
         """Write and sync what is left; raises nothing (a failure is told). Nothing may be waited for any more."""
@@ -241,15 +245,16 @@ class Journal:
 
     def _fail(self, problem: OSError) -> None:
         if self._failed is None:
-            self._failed = StoreFailed(_said(self._path, problem))
+            self._failed = _failure(self._path, problem)
             self.on_failure(self._failed)
 
 
-def _said(path: Path, problem: OSError) -> str:
+def _failure(path: Path, problem: OSError) -> StoreFailed:
     if isinstance(problem, FileNotFoundError):
-        return f"{path} was deleted while the run was at work: its records are gone; start a new run"
+        what = f"{path} was deleted while the run was at work, and its records with it"
+        return StoreFailed(f"{what}; start a new run", gone=True)
     reason = problem.strerror or str(problem)
-    return f"can't write {path}: {reason}; what was recorded before is kept"
+    return StoreFailed(f"can't write {path}: {reason}; what was recorded before is kept")
 
 
 def _ignore(failed: StoreFailed) -> None: ...

@@ -24,6 +24,7 @@ from .options import option
 from .providers.protocol import JSON
 from .run import Run
 from .settings import Outcome, Problem, Resumed, Runnable, Settings
+from .signals import Signals
 from .state.state_md import StateFile
 from .values import notices
 
@@ -36,17 +37,18 @@ async def execute(program: Runnable, settings: Settings) -> Outcome:
     listing = Listing.of(program)
     clock = settings.clock or SystemClock()
     state = StateFile(listing, clock, settings.simulated)
-    try:
-        if settings.resume is None:
-            _check_inputs(program, listing, settings)
-        store, past = opened(settings, listing, clock, state.render)
-    except Stop as stop:
-        await settings.sessions.close()
-        return _not_started(stop)
-    execution = Execution(listing, settings, store, clock, past)
-    if store.keeps:
-        state.watch(execution)
-    return await _Life(program, execution, state).lived()
+    with Signals() as signals:
+        try:
+            if settings.resume is None:
+                _check_inputs(program, listing, settings)
+            store, past = opened(settings, listing, clock, state.render)
+        except Stop as stop:
+            await settings.sessions.close()
+            return _not_started(stop)
+        execution = Execution(listing, settings, store, clock, past)
+        if store.keeps:
+            state.watch(execution)
+        return await _Life(program, execution, state, signals).lived()
 
 
 def _check_inputs(program: Runnable, listing: Listing, settings: Settings) -> None:
@@ -86,8 +88,11 @@ def _kind(stop: Stop) -> str:
 class _Life:
     """One life of a run."""
 
-    def __init__(self, program: Runnable, execution: Execution, state: StateFile) -> None:
+    def __init__(
+        self, program: Runnable, execution: Execution, state: StateFile, signals: Signals
+    ) -> None:
         self.program = program
+        self.signals = signals
         self.execution = execution
         self.state = state
         self.started = execution.clock.seconds()
@@ -126,12 +131,10 @@ class _Life:
         for caution in self.program.traits.cautions(settings.max_concurrency):
             execution.warn(caution)
         self.main = asyncio.get_running_loop().create_task(self._body())
-        caught = self._catch_signals()
-        try:
-            failure = await self._ended(self.main)
-        finally:
-            for number in caught:
-                asyncio.get_running_loop().remove_signal_handler(number)
+        self.signals.listen(self._interrupt)
+        failure = await self._ended(self.main)
+        # What comes now comes too late: the run has ended, and is being saved.
+        self.signals.listen(lambda number: None)
         return await self._finish(failure)
 
     async def _body(self) -> None:
@@ -151,28 +154,15 @@ class _Life:
             await asyncio.wait([main])
         return self.execution.stopping if main.cancelled() else main.exception()
 
-    def _catch_signals(self) -> list[int]:
-        """Once: finish what runs, start nothing. Twice: stop now."""
-        caught: list[int] = []
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            try:
-                loop.add_signal_handler(number, self._interrupt, number)
-            except (ValueError, RuntimeError, NotImplementedError):
-                # Not the main thread, or no signals here: then whoever runs us decides.
-                break
-            caught.append(number)
-        return caught
-
     def _interrupt(self, number: int) -> None:
+        """Ctrl-C once: finish what runs, start nothing. Twice, and the other signals: stop now."""
         execution = self.execution
-        if isinstance(execution.stopping, Interrupted) or number == signal.SIGTERM:
-            execution.stopped_by(Interrupted(self._kept()))
-            if self.main is not None:
-                self.main.cancel()
-        else:
-            execution.stopped_by(Interrupted(self._kept()))
+        at_once = number != signal.SIGINT or isinstance(execution.stopping, Interrupted)
+        execution.stopped_by(Interrupted(self._kept()))
+        if not at_once:
             execution.warn("finishing what runs, starting nothing more; Ctrl-C again stops at once")
+        elif self.main is not None:
+            self.main.cancel()
 
     def _kept(self) -> str:
         if self.execution.store.keeps:
@@ -208,9 +198,11 @@ class _Life:
         store.record(record)
         self.state.status = status
         self.state.problem = problem
+        unkept = failure if isinstance(failure, StoreFailed) else None
         try:
             await store.close()
         except StoreFailed as failed:
+            unkept = failed
             status, exit_code = "failed", failed.exit_code
             problem = Problem(failed.message, _kind(failed))
         await settings.sessions.close()
@@ -218,7 +210,9 @@ class _Life:
         execution.tell(RunEnded(store.run_id, status, execution.usage, seconds))
         if failure is not None and not isinstance(failure, (ProseError, Stop)):
             raise failure
-        resumable = store.keeps and status in ("waiting", "stopped", "interrupted")
+        resumable = store.keeps and (
+            status in ("waiting", "stopped", "interrupted") if unkept is None else not unkept.gone
+        )
         given = execution.root.outputs
         names = [*(n for n in self.program.outputs if n in given)]
         names += [n for n in given if n not in names]

@@ -81,10 +81,15 @@ class Nursery:
         fault: str = "",
         counts: bool = False,
         restless: bool = False,
+        signal: tuple[str, int, int] | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> Born:
-        """Begin a life of a script in a working directory. `fault` is armed; `counts` counts the points."""
+        """Begin a life of a script in a working directory.
+
+        `fault` is armed; `signal` is sent at the n-th time of a point: (point, n, signal); `counts` counts the points.
+        """
         files = folder / f"life-{next(self.numbers)}"
+        counts = counts or signal is not None
         spec = {
             "script": str(script),
             "arguments": list(arguments),
@@ -95,6 +100,7 @@ class Nursery:
             "calls": f"{files}.calls",
             "points": f"{files}.points" if counts else None,
             "restless": restless,
+            "signal": signal,
         }
         return Born(self._said({"start": spec})["pid"], files, counts)
 
@@ -168,10 +174,12 @@ class Kept:
 
     @property
     def state(self) -> str:
-        """state.md without what differs from run to run."""
+        """state.md without what differs from run to run: times, the id, and what concurrent branches bound first."""
         text = (self.directory / "state.md").read_text(encoding="utf-8")
         text = text.replace(self.name, "RUN")
-        return re.sub(r"^(started|updated): .*$", r"\1: TIME", text, flags=re.MULTILINE)
+        text = re.sub(r"^(started|updated): .*$", r"\1: TIME", text, flags=re.MULTILINE)
+        rows = re.compile(r"(?:^\| .*\n)+", re.MULTILINE)
+        return rows.sub(lambda found: "".join(sorted(found[0].splitlines(keepends=True))), text)
 
     def check_whole(self) -> None:
         """Every file is one, whole: whatever has a file's name."""

@@ -24,6 +24,7 @@ import sys
 import threading
 import traceback
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +59,8 @@ def note_calls(path: str) -> None:
     Simulator.complete = complete  # type: ignore[method-assign]
 
 
-def count_points(path: str) -> None:
-    """Note which points are reached, and how often, in the order of their first time."""
+def watch_points(path: str, sent: Sequence[Any] | None) -> None:
+    """Note how often each point is reached; `sent` is a point, the time and the signal that then comes from outside."""
     counts: Counter[str] = Counter()
     real = Faults.reach
     lock = threading.Lock()
@@ -68,6 +69,9 @@ def count_points(path: str) -> None:
         with lock:
             counts[point] += 1
             Path(path).write_text(json.dumps(counts), encoding="utf-8")
+            now = sent is not None and [point, counts[point]] == list(sent[:2])
+        if now and sent is not None:
+            os.kill(os.getpid(), sent[2])
         real(self, point)
 
     Faults.reach = reach  # type: ignore[method-assign]
@@ -89,7 +93,7 @@ def begin(spec: dict[str, Any]) -> None:
     if spec["calls"]:
         note_calls(spec["calls"])
     if spec["points"]:
-        count_points(spec["points"])
+        watch_points(spec["points"], spec["signal"])
     if spec["restless"]:
         # Files are written at every opportunity, and the journal is synced beside the run.
         filesystem.QUIET = filesystem.LATEST = 0.0
