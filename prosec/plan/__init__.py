@@ -98,6 +98,6 @@ def plan(program: nodes.Program, analysis: Analysis, source: Source) -> Plan:
         line(work.widest) if work.widest is not None else None,
         sorted(unbounded, key=lambda remark: (remark.line, remark.text)),
         sorted({line(node) for node in counter.no_max}),
-        set(work.exits) == {Exit.STOPS},
+        {way for way, cost in work.exits.items() if cost.is_planned} == {Exit.STOPS},
         size_of(program, analysis),
     )

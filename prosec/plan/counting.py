@@ -50,8 +50,6 @@ class Counter:
     """The constructs without which the program would have bounds, and why they have none."""
     no_max: list[nodes.Loop] = field(default_factory=list)
     """The loops without a max."""
-    retried: dict[nodes.Node, int] = field(default_factory=dict)
-    """The sessions with a `retry:`, and how often."""
     recursion: Recursion = field(init=False)
     _known: dict[nodes.Node, Work] = field(default_factory=dict)
     _handlers: dict[type, Callable[[Any], Work]] = field(init=False)
@@ -112,8 +110,6 @@ class Counter:
     def _session(self, node: nodes.Session | nodes.Resume) -> Work:
         retries = next((item.value for item in node.properties if item.name.text == "retry"), None)
         times = number(retries, self.analysis) or 0
-        if times > 0:
-            self.retried[node] = int(times)
         return self._all(item.value for item in node.properties).then(_session(node, times))
 
     def _discretion(self, node: nodes.Discretion) -> Work:

@@ -73,6 +73,11 @@ class Cost(NamedTuple):
         """The same, where it comes to that only because something fails."""
         return self._replace(sessions=UNBOUNDED, decisions=UNBOUNDED)
 
+    @property
+    def is_planned(self) -> bool:
+        """It comes to that without anything failing."""
+        return not math.isinf(self.sessions)
+
 
 NO_COST: Final = Cost()
 
