@@ -20,6 +20,7 @@ from .events import (
     StepTokens,
 )
 from .execution import BindKind, Execution
+from .failures import Failure
 from .frames import Frame, Strand, strand_here
 from .identity import chained, labelled
 from .past import Record
@@ -104,7 +105,8 @@ def _again(
     """The error of a step that failed in an earlier life, where the program handled it."""
     error = error_from({**failure["error"], "line": seen.line})
     error.origin = identity
-    strand.failures = (*strand.failures, identity)
+    strand.failures = (*strand.failures, Failure(identity))
+    execution.replay.reused += 1
     if execution.observed:
         execution.tell(StepStarted(seen))
         execution.tell(StepFailed(seen, error.message, 0.0))
@@ -123,6 +125,7 @@ async def _called(
     """Make one call: wait until what it is told is durable, and for a slot; record what came of it."""
     identity = asked.identity
     slots = execution.slots
+    execution.calls += 1
     execution.bounded(seen.line, seen.kind, strand)
     execution.store.record(
         {"r": "ask", "id": identity, "kind": seen.kind, "line": seen.line, **sent()}, paid=False
@@ -159,6 +162,9 @@ async def _called(
     def check() -> None:
         execution.bounded(seen.line, strand=strand)
 
+    def again(text: str) -> None:
+        execution.store.record({"r": "again", "id": identity, "text": text}, paid=False)
+
     called = False
     try:
         execution.bounded(seen.line, seen.kind, strand)
@@ -166,13 +172,13 @@ async def _called(
         execution.costs.start(seen.kind)
         if execution.observed:
             execution.tell(StepStarted(seen))
-        reports = Reports(tokens, retrying, pause, execution.warn, spent, check)
+        reports = Reports(tokens, retrying, pause, execution.warn, spent, check, again)
         answer = await call(reports)
     except ProseError as error:
         if error.line is None:
             error.line = seen.line
         error.origin = identity
-        strand.failures = (*strand.failures, identity)
+        strand.failures = (*strand.failures, Failure(identity))
         fields: dict[str, JSON] = {"message": execution.scrubbed(error.message), "kind": error.kind}
         execution.store.record({"r": "failed", "id": identity, "kind": seen.kind, "error": fields})
         execution.tell(
@@ -347,7 +353,7 @@ class SessionStep(Step[Value]):
         self, target: Target | None = None, bound: bool = True, prepared: Asked[Task] | None = None
     ) -> Value:
         execution, strand, frame = self.execution, strand_here.get(), self.frame
-        execution.starting(strand)
+        execution.starting(strand, self.frame, self.line)
         prepared = prepared or self._ask()
         target = target or self.target
         name = target.name if target else None
@@ -487,7 +493,7 @@ class DecisionStep(Step[T]):
 
     async def _perform(self, prepared: Asked[Question] | None = None) -> T:
         execution, strand = self.execution, strand_here.get()
-        execution.starting(strand)
+        execution.starting(strand, self.frame, self.line)
         prepared = prepared or self._ask()
         execution.steps += 1
         text = execution.scrubbed(self.text)
@@ -535,7 +541,7 @@ async def repaired(
         error = refused(value, shape, name)
         error.line = line
         raise error
-    execution.starting(strand)
+    execution.starting(strand, frame, line)
     parts: dict[str, JSON] = {"prompt": value.text, "shape": shape.plain()}
     identity = execution.replay.identify(strand, "repair", parts)
     execution.steps += 1

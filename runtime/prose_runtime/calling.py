@@ -32,7 +32,7 @@ def block_call(
 
     async def start() -> Value:
         strand = strand_here.get()
-        execution.starting(strand)
+        execution.starting(strand, caller, line)
         try:
             caller.check_depth(block)
         except Exception as error:
@@ -61,6 +61,7 @@ def block_call(
             failed = False
         finally:
             strand.unfile(frame)
+            execution.replay.moves += 1
             if execution.observed:
                 execution.tell(FrameLeft(frame.place, failed))
         strand.leave(frame)

@@ -95,7 +95,7 @@ class _Parallel:
 
     async def perform(self) -> Joined:
         execution, strand = self.execution, self.strand
-        execution.starting(strand)
+        execution.starting(strand, self.run._frame, self.line)
         identity = execution.replay.identify(
             strand,
             "parallel",
@@ -133,7 +133,7 @@ class _Parallel:
             self.strands.append(fork)
 
     def _running(self, numbers: Iterable[int]) -> Racing:
-        return Racing([(n, self.strands[n], self.works[n]) for n in numbers])
+        return Racing(self.execution.replay, [(n, self.strands[n], self.works[n]) for n in numbers])
 
     async def _repeat(self, rerun: Rerun) -> bool:
         """Take the winners of a race that was cut short from the journal; False where that can't be done."""
@@ -227,13 +227,13 @@ class _Parallel:
             raise self.stop
         if execution.stopping is not None:
             raise execution.stopping
+        # A branch that succeeded caught what failed in it, even where nothing started after the catch.
+        execution.handled([f for n in won for f in self.strands[n].failures])
         failures = [f for n in sorted(self.errors) for f in self.strands[n].failures]
         if not satisfied and self.on_fail == "fail-fast":
             strand.failures = (*strand.failures, *failures)
             raise self._failure()
-        # A branch that succeeded caught what failed in it, even where nothing started after the catch.
-        caught = [f for n in won for f in self.strands[n].failures]
-        execution.handled((*failures, *caught))
+        execution.handled(failures)
         strand.join([self.strands[n] for n in won])
         values = [self._value(n) for n in range(len(self.branches))]
         for number, (branch, value) in enumerate(zip(self.branches, values, strict=True)):

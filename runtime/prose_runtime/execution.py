@@ -26,6 +26,7 @@ from .events import (
     Threw,
     Warned,
 )
+from .failures import Failure, judged
 from .frames import Bound, FiledName, Frame, NameKind, Strand, root_strand, strand_here
 from .limits import Limits
 from .listing import Listing
@@ -46,9 +47,9 @@ if TYPE_CHECKING:
     from .run import Run
     from .state.state_md import StateFile
 
-BindKind = Literal["let", "const", "assign", "output"]
 T = TypeVar("T")
 
+BindKind = Literal["let", "const", "assign", "output"]
 
 GIVEN_WHOLE: Final = 2000
 """Characters from which a value that has no file gets one when a session is told of it."""
@@ -85,11 +86,13 @@ class Execution:
         self.last: Value | None = None
         self.stopping: Stop | None = None
         """Set once nothing may start any more; what runs is let finish."""
-        self.given = {name: Value(value) for name, value in settings.inputs.items()}
         self._waits: set[asyncio.Future[Any]] = set()
+        self.given = {name: Value(value) for name, value in settings.inputs.items()}
         self.summaries = None if store.keeps else Summaries(self)
         """Of long values: what keeps no files gives values whole or by their summaries."""
         self.steps = 0
+        self.calls = 0
+        """Steps of this life that were not taken from the journal."""
         self._observers: tuple[Observer, ...] = tuple(settings.observers)
         self._untold: deque[tuple[int, Event]] = deque()
         self._state: StateFile | None = None
@@ -112,13 +115,10 @@ class Execution:
         """Let nothing start any more; gives the first reason back, to be raised."""
         if self.stopping is None:
             self.stopping = stop
-        return self.stopping
-
-    def bounded(
             for wait in tuple(self._waits):
                 wait.cancel()
-        self, line: int | None, kind: str | None = None, strand: Strand | None = None, wait: float = 0.0
-    ) -> None:
+        return self.stopping
+
     async def waited(self, wait: Awaitable[T]) -> T:
         """What is waited for. Raises the Stop that ends the run meanwhile: it is no work that would be let finish."""
         future = asyncio.ensure_future(wait)
@@ -133,6 +133,9 @@ class Execution:
         finally:
             self._waits.discard(future)
 
+    def bounded(
+        self, line: int | None, kind: str | None = None, strand: Strand | None = None, wait: float = 0.0
+    ) -> None:
         """Raise the Stop that forbids a call: the run, or this strand of it, has stopped, or a limit stops it now.
 
         `kind` is that of a step which is not called yet; `wait` the seconds until the call would start.
@@ -149,17 +152,21 @@ class Execution:
         self.usage += usage
         self.costs.add(kind, model, usage)
 
-    def starting(self, strand: Strand) -> None:
-        """What comes before any operation: nothing starts in a stopped run, and a failure before it was handled."""
+    def starting(self, strand: Strand, frame: Frame, line: int | None) -> None:
+        """What comes before any operation: nothing starts in a stopped run, and a failure before it was caught."""
         self.check(strand)
         if strand.failures:
-            self.handled(strand.failures)
-            strand.failures = ()
+            caught, passing = judged(strand.failures, frame, line, self.listing)
+            self._handled(caught)
+            strand.failures = tuple(passing)
 
-    def handled(self, failures: tuple[str, ...]) -> None:
+    def handled(self, failures: Sequence[Failure]) -> None:
         """Record that the program caught these failures: a later life raises them again."""
         self.replay.moves += 1
-        new: list[JSON] = [identity for identity in failures if not self.replay.past.is_handled(identity)]
+        self._handled([failure.identity for failure in failures])
+
+    def _handled(self, failures: Sequence[str]) -> None:
+        new: list[JSON] = [one for one in failures if not self.replay.past.is_handled(one)]
         if new:
             self.store.record({"r": "handled", "ids": new})
 
@@ -302,7 +309,7 @@ class Execution:
         elif newest:
             strand.account = strand.account.named(name, value, path)
         if kind == "output":
-            frame.outputs[name] = value
+            strand.give(frame, name, value)
         if frame is self.root:
             self.last = value
         if self.observed:

@@ -22,6 +22,7 @@ from .values import Value
 if TYPE_CHECKING:
     from .agents import Agent
     from .errors import Stop
+    from .failures import Failure
     from .loops import Rounds
     from .racing import Rerun
     from .rounds import Turn
@@ -126,6 +127,7 @@ class Strand:
         "in_race",
         "latest",
         "loops",
+        "outputs",
         "parent",
         "path",
         "rerun",
@@ -141,6 +143,8 @@ class Strand:
         self.parent = parent
         self.path = path
         self.writes: dict[tuple[Frame, str], Bound] = {}
+        self.outputs: dict[tuple[Frame, str], Value] = {}
+        """Outputs given in this strand to frames that began above it."""
         self.account: Account = parent.account if parent else Account()
         self.chains: Mapping[str, str] = parent.chains if parent else {}
         """Per persistent agent the chain of its invocations: part of the identity of those that follow."""
@@ -148,8 +152,8 @@ class Strand:
         """The chain of the steps that changed anything outside the run: part of the identity of sessions with tools."""
         self.latest: Mapping[Agent, Value] = parent.latest if parent else {}
         """Per agent the result of its newest session."""
-        self.failures: tuple[str, ...] = ()
-        """Identities of failed steps that may yet end the run: not known to be handled."""
+        self.failures: tuple[Failure, ...] = ()
+        """Failed steps that may yet end the run: not known to be caught."""
         self.filed: dict[tuple[Frame, str], FiledName] = {}
         self.in_race: bool = parent.in_race if parent else False
         self.asked: set[tuple[str, str]] = set()
@@ -193,6 +197,13 @@ class Strand:
             frame.own[name] = bound
         else:
             self.writes[(frame, name)] = bound
+
+    def give(self, frame: Frame, name: str, value: Value) -> None:
+        """Give an output of a frame."""
+        if frame.strand is self:
+            frame.outputs[name] = value
+        else:
+            self.outputs[(frame, name)] = value
 
     def rounds_in(self, frame: Frame) -> tuple[int, ...]:
         """The concurrent rounds around this strand that began inside `frame`: its files are told apart by them."""
@@ -247,6 +258,7 @@ class Strand:
         """Fold finished branches into this strand, in the order given."""
         for branch in branches:
             self.fold_names(branch.writes)
+            self.fold_outputs(branch.outputs)
             self.filed.update(branch.filed)
         self.join_accounts(branches)
 
@@ -257,6 +269,10 @@ class Strand:
                 if there is not None and there.kind != "left":
                     continue
             self.write(frame, name, bound)
+
+    def fold_outputs(self, outputs: Mapping[tuple[Frame, str], Value]) -> None:
+        for (frame, name), value in outputs.items():
+            self.give(frame, name, value)
 
     def join_accounts(self, branches: list[Strand]) -> None:
         self.account = self.account.joined([branch.account for branch in branches])

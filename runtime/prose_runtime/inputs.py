@@ -12,6 +12,7 @@ from .identity import digest_of
 from .limits import resume_command
 from .options import option
 from .providers.protocol import JSON
+from .racing import Unrecorded
 from .records import as_record, value_of_record
 from .settings import InputWanted
 from .state.bindings import Binding
@@ -30,7 +31,7 @@ def input_step(run: Run, name: str, text: str | None, line: int | None) -> Step[
 
     async def start() -> Value:
         strand = strand_here.get()
-        execution.starting(strand)
+        execution.starting(strand, frame, line)
         identity = execution.replay.identify(strand, "input", {"name": name})
         secret = execution.is_secret(name)
         value = _recorded(execution, identity, name)
@@ -43,6 +44,10 @@ def input_step(run: Run, name: str, text: str | None, line: int | None) -> Step[
             execution.secrets.keep(value)
         source = execution.listing.source_at(line)
         rounds = strand.rounds_in(frame)
+        place = execution.replay.secret_place(identity, name) if secret else 0
+        if place:
+            # Its file is all that keeps it: a later value of the same name must not write over it.
+            rounds = (*rounds, place)
         path = execution.store.bind(
             Binding(name, "input", value, source, frame.execution_id), rounds
         )
@@ -52,7 +57,13 @@ def input_step(run: Run, name: str, text: str | None, line: int | None) -> Step[
                 # The value stands in its binding file only, which therefore comes first.
                 await execution.store.settle()
                 execution.store.record(
-                    {**record, "secret": True, "path": path, "digest": digest_of(value)}
+                    {
+                        **record,
+                        "secret": True,
+                        "path": path,
+                        "place": place,
+                        "digest": digest_of(value),
+                    }
                 )
             else:
                 execution.store.record({**record, **as_record(value)})
@@ -95,10 +106,10 @@ def _recorded(execution: Execution, identity: str, name: str) -> Value | None:
     if execution.replay.past.waits_for(name):
         # What is given now is for the place that waits for it, further on.
         return value
-    given = execution.given.pop(name, None)
+    given = execution.given.get(name)
     if given is not None and digest_of(given) != digest_of(value):
-        execution.given[name] = given
         return None
+    execution.given.pop(name, None)
     return value
 
 
@@ -107,6 +118,9 @@ async def _answered(
 ) -> tuple[Value, str]:
     """The value given on the command line, else what the person answers; raises Waiting where there is neither."""
     execution, name, text = run._execution, wanted.name, wanted.text
+    if strand.rerun is not None:
+        # Another value than the race knew, or the first one.
+        raise Unrecorded
     value = execution.given.pop(name, None)
     if value is not None:
         return value, "given"

@@ -43,7 +43,7 @@ class Past:
         self._numbers: dict[str, int] = {}
         self._races: dict[str, Record] = {}
         self._inputs: dict[str, Record] = {}
-        self._waiting: dict[str, str] = {}
+        self._waiting: dict[str, None] = {}
         self._used: set[str] = set()
         for record in records:
             self._read(record)
@@ -59,8 +59,8 @@ class Past:
                 self.last, self.end = record, None
             case "end":
                 self.end = record
-                # A `finally` that ran looks like a handler; that it ended the run says that nobody caught it.
-                self._handled.discard(record.get("failed", ""))
+                # Whatever a finally on its way made it look like, nobody caught what ended the run.
+                self._handled.difference_update(record.get("failed", ()))
             case "begin":
                 if "anon" in record:
                     self._numbers[identity] = record["anon"]
@@ -87,9 +87,10 @@ class Past:
                 self._races[identity] = record
             case "input":
                 self._inputs[identity] = record
-                self._waiting.pop(identity, None)
+                # An edited program may ask for it elsewhere than where it waited.
+                self._waiting.pop(record["name"], None)
             case "waiting":
-                self._waiting[identity] = record["name"]
+                self._waiting[record["name"]] = None
 
     @property
     def is_empty(self) -> bool:
@@ -100,11 +101,6 @@ class Past:
     def left(self) -> bool:
         """There are results that nothing has asked for yet."""
         return len(self._used) < len(self._results)
-
-    @property
-    def reused(self) -> int:
-        """How many results were taken."""
-        return len(self._used)
 
     @property
     def unused(self) -> list[Record]:
@@ -147,14 +143,19 @@ class Past:
     def input(self, identity: str) -> Record | None:
         return self._inputs.get(identity)
 
+    def secrets(self, name: str) -> int:
+        """How many places secret inputs of this name have taken."""
+        taken = [r["place"] for r in self._inputs.values() if r["name"] == name and r.get("secret")]
+        return max(taken) + 1 if taken else 0
+
     def waits_for(self, name: str) -> bool:
         """The run stopped because this input was missing."""
-        return name in self._waiting.values()
+        return name in self._waiting
 
     @property
     def waiting_for(self) -> list[str]:
         """The inputs that were missing, in the order in which they were needed."""
-        return list(dict.fromkeys(self._waiting.values()))
+        return list(self._waiting)
 
 
 def plain_value(record: Record) -> JSON:

@@ -37,7 +37,7 @@ def pipeline_step(
 
     async def start() -> Value:
         execution = run._execution
-        execution.starting(strand_here.get())
+        execution.starting(strand_here.get(), run._frame, line)
         value = Value(source)
         told: int | None = None
         ended: Value | None = None

@@ -17,6 +17,7 @@ from .frames import Strand, strand_here
 
 if TYPE_CHECKING:
     from .execution import Execution
+    from .replay import Replay
 
 T = TypeVar("T")
 
@@ -26,8 +27,9 @@ Work = Callable[[], Coroutine[Any, Any, Any]]
 class Racing:
     """Tasks that run at once, handed out one by one as they end."""
 
-    def __init__(self, works: Iterable[tuple[int, Strand, Work]]) -> None:
+    def __init__(self, replay: Replay, works: Iterable[tuple[int, Strand, Work]]) -> None:
         """`works`: each with its number, which stays its own when others are left out."""
+        self._replay = replay
         self.tasks: list[asyncio.Task[Any]] = []
         self._numbers: dict[asyncio.Task[Any], int] = {}
         self._ended: deque[asyncio.Task[Any]] = deque()
@@ -42,6 +44,7 @@ class Racing:
         self.left = len(self.tasks)
 
     def _end(self, task: asyncio.Task[Any]) -> None:
+        self._replay.moves += 1
         self._ended.append(task)
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)

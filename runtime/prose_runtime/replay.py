@@ -32,6 +32,7 @@ class Replay:
         self._store = store
         self._anonymous = past.anonymous
         self._frames = past.frames
+        self._secrets: dict[str, int] = {}
         self._occurrences: dict[tuple[str, str], int] = {}
         self._waiting: list[asyncio.Future[None]] = []
         self._over = past.is_empty
@@ -85,6 +86,15 @@ class Replay:
             record: dict[str, JSON] = {"r": "begin", "id": identity, "kind": "frame", "block": block}
             self._store.record({**record, "execution_id": number}, paid=False, told=True)
         return number
+
+    def secret_place(self, identity: str, name: str) -> int:
+        """How many secret inputs of this name came before, one of which this is if it was recorded."""
+        record = self.past.input(identity)
+        if record is not None:
+            return int(record.get("place", 0))
+        place = self._secrets.get(name, self.past.secrets(name))
+        self._secrets[name] = place + 1
+        return place
 
     def _known(self, strand: Strand, identity: str) -> int | None:
         number = self.past.number(identity)

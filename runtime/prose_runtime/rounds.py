@@ -59,6 +59,7 @@ class ConcurrentLoop(Generic[T]):
         self.told = 0
         self.merged: dict[tuple[Frame, str], Bound] = {}
         self.filed: dict[tuple[Frame, str], FiledName] = {}
+        self.outputs: dict[tuple[Frame, str], Value] = {}
         self.strands: list[Strand] = []
         self.results: dict[int, T] = {}
         self.failure: ProseError | None = None
@@ -73,7 +74,7 @@ class ConcurrentLoop(Generic[T]):
         """Run the rounds; gives the results of those that succeeded, in order."""
         execution, strand = self.execution, self.strand
         identity = execution.replay.identify(
-            strand, "rounds", {"items": [digest_of(item) for item in self.items]}
+            strand, "rounds", {"items": [digest_of(item) for item in self.items], "on_fail": self.on_fail}
         )
         self.told = execution.loop_started(self.run._frame, self.line, "concurrent", len(self.items))
         exhausted = False
@@ -113,7 +114,7 @@ class ConcurrentLoop(Generic[T]):
         self._missing = frozenset(range(len(works))) - frozenset(numbers)
         if numbers[-1] < len(works) and await rerun.done(self._running(numbers, works), self._take):
             return True
-        self.merged, self.filed, self.results = {}, {}, {}
+        self.merged, self.filed, self.outputs, self.results = {}, {}, {}, {}
         self.failure = self.stop = None
         self._next, self._ended, self._turns, self._missing = 0, {}, {}, frozenset()
         return False
@@ -121,7 +122,7 @@ class ConcurrentLoop(Generic[T]):
     def _running(self, numbers: Iterable[int], works: Sequence[Work]) -> Racing:
         for number in numbers:
             self.execution.round_started(self.told, number, self.strands[number].path)
-        return Racing([(n, self.strands[n], works[n]) for n in numbers])
+        return Racing(self.execution.replay, [(n, self.strands[n], works[n]) for n in numbers])
 
     async def _run(self, identity: str, works: Sequence[Work]) -> None:
         racing = self._running(range(len(works)), works)
@@ -204,10 +205,12 @@ class ConcurrentLoop(Generic[T]):
                     continue
             self.merged[(frame, name)] = bound
         self.filed.update(round.filed)
+        self.outputs.update(round.outputs)
 
     def _close(self) -> None:
         """Fold what the rounds did into the strand that forked them."""
         self.strand.fold_names(self.merged)
+        self.strand.fold_outputs(self.outputs)
         self.strand.join_accounts([self.strands[number] for number in sorted(self.results)])
         self.execution.refile(self.strand, self.filed)
         self.strand.touch(self.strands)
@@ -232,7 +235,7 @@ async def concurrent_rounds(
     line: int | None,
 ) -> list[T]:
     """Run `body` for every item at once."""
-    run._execution.starting(strand_here.get())
+    run._execution.starting(strand_here.get(), run._frame, line)
     loop: ConcurrentLoop[T] = ConcurrentLoop(run, items, on_fail, line)
 
     def work(item: Value, number: int) -> Callable[[], Coroutine[Any, Any, T]]:

@@ -192,9 +192,9 @@ class _Life:
             }
         if status == "stopped":
             record["limits"] = resume_limits(settings, execution.stopping)
-        if isinstance(failure, ProseError) and failure.origin is not None:
-            # This failure was not handled, whatever a finally on its way made it look like.
-            record["failed"] = failure.origin
+        if isinstance(failure, ProseError):
+            ended_by = [one.identity for one in execution.strand.failures]
+            record["failed"] = [*dict.fromkeys([*ended_by, *filter(None, [failure.origin])])]
         store.record(record)
         self.state.status = status
         self.state.problem = problem
@@ -234,8 +234,8 @@ class _Life:
         execution, past = self.execution, self.execution.replay.past
         if past.is_empty:
             return None
-        ran = execution.steps - execution.replay.reused
-        return Resumed(past.reused, ran, len(past.unused), past.worlds_ignored)
+        reused = execution.replay.reused
+        return Resumed(reused, execution.calls, len(past.unused), past.worlds_ignored)
 
     def _judged(self, failure: BaseException | None) -> tuple[Status, int, Problem | None]:
         scrubbed = self.execution.scrubbed

@@ -98,7 +98,7 @@ class Summaries:
         from .asking import Asked, performed
 
         execution = self._execution
-        execution.starting(strand)
+        execution.check(strand)
         parts: Mapping[str, JSON] = {"prompt": digest_of(entry.value)}
         identity = execution.replay.identify(strand, "summary", parts)
         execution.steps += 1

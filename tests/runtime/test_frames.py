@@ -271,7 +271,7 @@ def test_errors_caught_rethrown_and_thrown(tmp_path: Path) -> None:
     assert ran.outcome.exit_code == 1
     assert ran.outcome.problem is not None
     assert ran.outcome.problem.kind == "session"
-    assert ran.records("end")[0]["failed"] == ran.records("failed")[0]["id"]
+    assert ran.records("end")[0]["failed"] == [ran.records("failed")[0]["id"]]
 
 
 def test_choose_and_decisions_are_recorded_with_reasons(tmp_path: Path) -> None:

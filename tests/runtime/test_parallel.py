@@ -228,7 +228,7 @@ def test_an_outer_failure_leaves_nothing_running(tmp_path: Path) -> None:
     assert ran.outcome.problem is not None
     assert ran.outcome.problem.message == "late"
     assert side.running == 0
-    assert ran.records("end")[0]["failed"] == ran.records("failed")[0]["id"]
+    assert ran.records("end")[0]["failed"] == [ran.records("failed")[0]["id"]]
     assert not ran.records("handled")
 
 

@@ -272,7 +272,7 @@ def test_a_finally_on_the_way_out_does_not_make_a_failure_handled(tmp_path: Path
     ran = played(main, tmp_path, Scripted({"bad": failing()}))
     assert ran.outcome.exit_code == 1
     assert ran.prompts == ["bad", "clean"]
-    assert ran.records("end")[0]["failed"] == ran.records("failed")[0]["id"]
+    assert ran.records("end")[0]["failed"] == [ran.records("failed")[0]["id"]]
 
 
 def test_steps_that_nobody_awaits_do_nothing(tmp_path: Path) -> None:

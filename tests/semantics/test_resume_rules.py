@@ -368,3 +368,18 @@ def test_how_many_steps_were_reused(tmp_path: Path) -> None:
     edited = again(tmp_path, source.replace("B", "C")).outcome.resumed
     assert edited is not None
     assert (edited.reused, edited.ran, edited.left) == (2, 1, 1)
+
+
+def test_secrets_of_one_name_have_a_file_each(tmp_path: Path) -> None:
+    source = """
+        repeat 2 as i:
+          input token: "Token {i}"
+          session "Use {token}"
+            context: []
+        """
+    first(tmp_path, source, inputs={"token": "sesame-one"})
+    second = again(tmp_path, source, inputs={"token": "sesame-two"})
+    assert asked(second) == ["Use sesame-two"]
+    assert (second.file("token")[-10:], second.file("token~1")[-10:]) == ("sesame-one", "sesame-two")
+    finished = again(tmp_path, source)
+    assert (finished.calls, finished.outcome.exit_code) == ([], 0)
