@@ -1,7 +1,7 @@
 """What a run needs of the place that keeps its state: one protocol, one file per kind of store.
 
 `Stores` is the place where runs are kept, `Store` one run that is being worked on. Run and emitted code know neither
-which store they have nor how it keeps anything; every store must pass the same conformance suite.
+which store they have nor how it keeps anything; every store must pass the same tests (tests/runtime/stores/).
 """
 
 from __future__ import annotations
