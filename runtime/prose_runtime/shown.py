@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .costs import dollars, is_session
 from .history import Made, runs
-from .recorded import RecordedStep
-from .secrets import Secrets
-from .sent import Message
-from .state.store import Stores
 from .terminal import harmless, one_line
+
+if TYPE_CHECKING:
+    from .recorded import RecordedStep
+    from .secrets import Secrets
+    from .sent import Message
+    from .state.store import Stores
 
 _BINDINGS = 100
 """Bindings of which the size is told; of more only the number."""
