@@ -67,8 +67,15 @@ class Run:
         """
         here = self._execution.here()
         frame = self._execution.root if root else self._frame
-        found = [(name, here.resolve(frame, name)) for name in names]
-        return {name: there[1].value for name, there in found if there is not None}
+        values: dict[str, Value] = {}
+        for name in names:
+            found = here.resolve(frame, name)
+            if found is None:
+                continue
+            if found[0] is not self._frame:
+                self._execution.resolved(self._frame, name, found[0])
+            values[name] = found[1].value
+        return values
 
     def latest(self, agent: Agent) -> Value:
         """The newest result of a session of an agent, in program order as seen here. Raises Unbound."""

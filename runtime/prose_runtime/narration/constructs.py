@@ -104,13 +104,17 @@ class Constructs:
     def branch_ended(self, event: BranchEnded) -> None:
         parallel = self._parallels[event.number]
         parallel.ended[event.index] = (event.status, event.value)
-        self._telling.places.end(parallel.branch(event.index), event.status != "complete")
+        if event.status != "cancelled":
+            # What is cancelled still has its finally to go through: all have by the end of the parallel.
+            self._telling.places.end(parallel.branch(event.index), event.status != "complete")
 
     def parallel_ended(self, event: ParallelEnded) -> None:
         parallel = self._parallels.pop(event.number)
         details: list[str] = []
         for index, name in enumerate(parallel.event.names):
-            branch = parallel.branch(index)[1]
+            key = parallel.branch(index)
+            branch = key[1]
+            self._telling.places.end(key, failed=True)
             self._forks.pop(branch, None)
             details.append(f"- {name}{self._outcome(parallel, index)}")
             details += [f"  {line}" for line in parallel.written.get(branch, ())]
@@ -151,7 +155,7 @@ class Constructs:
         if in_pipeline:
             return
         strand.loops.append(event.number)
-        if not telling.go(key, event.line) and path:
+        if not telling.go(key, event.line) and path and strand.over is path[-1]:
             telling.position(key, path[-1])
         if event.sort == "each":
             heading += f" ({_counted(event.of or 0, 'item')})"
@@ -174,14 +178,16 @@ class Constructs:
 
     def round_ended(self, event: RoundEnded) -> None:
         loop, telling = self._loops[event.number], self._telling
-        branch = loop.branches.pop(event.round, "")
-        key = (loop.key[0], branch)
-        failure = telling.places.end(key, event.status != "complete")
-        if event.status == "failed" and failure is not None:
-            loop.failure = loop.failure or failure.message
+        key = (loop.key[0], loop.branches.get(event.round, ""))
+        if event.status != "cancelled":
+            failure = telling.places.end(key, event.status != "complete")
+            if event.status == "failed" and failure is not None:
+                loop.failure = loop.failure or failure.message
         if not loop.in_pipeline:
             telling.say(key, "Loop", f"Round {event.status}")
-        telling.rounds.pop(branch, None)
+        if event.status != "cancelled":
+            del loop.branches[event.round]
+            telling.rounds.pop(key[1], None)
 
     def decided(self, key: Key, ends: bool) -> None:
         """The condition of the innermost loop was answered."""
@@ -194,6 +200,9 @@ class Constructs:
         strand = telling.at(loop.key)
         if event.number in strand.loops:
             strand.loops.remove(event.number)
+        for branch in loop.branches.values():
+            telling.places.end((loop.key[0], branch), failed=True)
+            telling.rounds.pop(branch, None)
         if loop.failure and not event.exhausted:
             telling.fail(loop.key, loop.failure)
         if loop.in_pipeline:
@@ -202,6 +211,7 @@ class Constructs:
         failed = strand.failure is not None and (not path or path[-1] in strand.failure.path)
         telling.places.back_to(loop.key, loop.event.line)
         telling.say(loop.key, "Loop", f"Loop exited: {_why_ended(loop, event.exhausted, failed)}")
+        strand.over = path[-1] if path else None
 
     # Pipelines
 
@@ -228,6 +238,8 @@ class Constructs:
     def pipeline_ended(self, event: PipelineEnded) -> None:
         pipeline = self._pipelines.pop(event.number)
         self._telling.at(pipeline.key).pipelines.remove(event.number)
+        if event.value is None:
+            self._telling.go_on(pipeline.key, "Pipeline", pipeline.heading, ["not completed"])
 
     def session_finished(self, key: Key, written: Sequence[str]) -> None:
         """A session ended that is all of a branch or of a pipeline's stage; `written` is what it reports."""

@@ -29,10 +29,12 @@ class Strand:
 
     __slots__ = (
         "base",
+        "caught",
         "failure",
         "held",
         "line",
         "loops",
+        "over",
         "path",
         "pipelines",
         "resolved",
@@ -46,6 +48,10 @@ class Strand:
         self.line = 0
         self.failure: Failure | None = None
         """What nothing has caught yet."""
+        self.caught: tuple[Node, str] | None = None
+        """The catch that was entered last, and the message of its error."""
+        self.over: Node | None = None
+        """The loop that ended last: what a script does for it afterwards still belongs to it."""
         self.step: StepSeen | None = None
         """The session that runs."""
         self.held: Bound | None = None
@@ -102,6 +108,8 @@ class Places:
         if path == before == strand.path:
             return False
         shared = _shared(before, path)
+        if strand.failure is None and any(node.kind == "catch" for node in path[shared:]):
+            strand.failure = Failure(self._rethrown(strand), strand.path)
         self._leave(key, strand, shared)
         for depth in range(shared, len(path)):
             strand.path = path[: depth + 1]
@@ -129,6 +137,13 @@ class Places:
         """Something failed in a strand, at the place where it stands."""
         strand = self.at(key)
         strand.failure = Failure(message, strand.path)
+
+    def _rethrown(self, strand: Strand) -> str:
+        """The message of an error that nobody told of: that of the catch which throws it on, else unknown."""
+        if strand.caught is None:
+            return ""
+        catch, message = strand.caught
+        return message if catch in strand.path and self._statements.throws_on(catch) else ""
 
     def _leave(self, key: Key, strand: Strand, depth: int) -> None:
         depth = max(depth, len(strand.base))

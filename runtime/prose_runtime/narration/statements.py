@@ -15,11 +15,13 @@ LONGEST: Final = 120
 
 _PARTS: Final = frozenset({"elif", "else", "catch", "finally", "option", "branch"})
 _DEFINITIONS: Final = frozenset({"use", "import", "agent", "block", "input"})
+_ASKING: Final = frozenset({"session", "resume"})
 _STAGE: Final = re.compile(r"\|\s*(map|filter|pmap|reduce)\b")
 _ASKS: Final = re.compile(r"(?:let\s+)?(?:[\w-]+\s*=\s*)?(?:session|resume)\b")
 _BLOCK: Final = re.compile(r"(parallel|try|do)\s*(?:\(.*\))?\s*:$")
 _TARGET: Final = re.compile(r"(?:(?:let|const|output)\s+)?[\w{}, -]+?=(?!=)\s*")
 _LONG_TEXT: Final = re.compile(r'.*?""".*?"""', re.DOTALL)
+_BARE_THROW: Final = re.compile(r"throw\s*(?:#.*)?")
 _CATCH: Final = re.compile(r"catch\s+as\s+([\w-]+)")
 _CONTEXT: Final = re.compile(r"\s*context:\s*(.*)")
 _PROPERTY: Final = re.compile(r"\s+(model|persist):\s*(.+?)\s*(?:#.*)?$")
@@ -54,7 +56,7 @@ class Statements:
         return node.kind not in _DEFINITIONS and node.kind not in _PARTS and not self.is_whole(node)
 
     def is_whole(self, node: Node) -> bool:
-        """It is all of a branch, and one session, or all of a pipeline's stage: these say what came of it."""
+        """It is one session, and all of a branch or of a pipeline's stage: these say what came of it."""
         known = self._wholes.get(node)
         if known is None:
             if node.kind == "branch":
@@ -65,9 +67,21 @@ class Statements:
             self._wholes[node] = known
         return known
 
+    def throws_on(self, catch: Node) -> bool:
+        """Somewhere in a catch is a bare `throw`."""
+        inside = (n for n in self._outline.nodes if catch.start <= n.start <= catch.end)
+        return any(self._is_bare_throw(node) for node in inside)
+
+    def always_throws_on(self, catch: Node) -> bool:
+        """A catch ends with a bare `throw`."""
+        return bool(catch.body) and self._is_bare_throw(catch.body[-1])
+
+    def _is_bare_throw(self, node: Node) -> bool:
+        return node.kind == "throw" and bool(_BARE_THROW.fullmatch(self._row(node)))
+
     def _is_stage(self, node: Node) -> bool:
         pipeline = node.parent
-        if pipeline is None or pipeline.sort != "pipeline":
+        if node.kind not in _ASKING or pipeline is None or pipeline.sort != "pipeline":
             return False
         heads = self._stage_lines(pipeline)
         if node.start in heads:

@@ -56,7 +56,7 @@ class Steps:
             # Its session has not begun: what it stands at is said with that.
             telling.say(key, "Flow", f"Summarising: {self._wording.sentence(step.label)}")
         elif step.kind == "repair":
-            what = self._wording.text(step.label, RESULT)
+            what = f"'{step.name}'" if step.name is not None else "a value"
             telling.say(
                 key, "Flow", f"Repairing: {what} has not the shape that is needed", _recorded(step)
             )
@@ -83,7 +83,7 @@ class Steps:
             telling.say(key, "Position", heading, self._spawning(step, heading))
 
     def _is_told_as_a_whole(self, step: StepSeen) -> bool:
-        """The step is all of a branch or of a pipeline's stage: these say what came of it."""
+        """The session is all of a branch or of a pipeline's stage: these say what came of it."""
         statements = self._telling.statements
         path = statements.path(step.line)
         return bool(path) and statements.is_whole(path[-1])

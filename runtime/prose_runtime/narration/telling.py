@@ -72,6 +72,8 @@ class Telling:
     def _catch(self, key: Key, node: Node) -> None:
         strand = self.at(key)
         failure, strand.failure = strand.failure, None
+        if failure is not None:
+            strand.caught = (node, failure.message)
         name = self.statements.caught(node)
         if failure is not None and failure.message and name is not None:
             message = self.wording.quoted(failure.message, LONGEST)
@@ -79,7 +81,7 @@ class Telling:
         self.say(key, "Try", "Executing catch block")
 
     def _left(self, key: Key, node: Node, completed: bool) -> None:
-        if completed and node.kind == "catch":
+        if completed and node.kind == "catch" and not self.statements.always_throws_on(node):
             self.say(key, "Success", "Recovery complete")
         elif completed and node.kind == "finally":
             self.say(key, "Success", "Cleanup complete")
