@@ -76,18 +76,25 @@ def _bullets(outline: Outline, run: RunStatus, entered: Entered) -> Iterator[str
             for name, stands in zip(entered.names, entered.stands, strict=True):
                 yield f"{name}: {_stands(stands, run)}"
         case Looping():
-            yield "status: executing"
+            yield f"status: {_now(run)}"
             yield from _rounds(outline, entered, run)
         case Piping():
-            yield "status: executing"
+            yield f"status: {_now(run)}"
             yield f"items: {entered.items:,}"
-            yield from _stages(entered)
+            yield from _stages(entered, _now(run))
         case _:
-            yield from _silent(outline, entered)
+            yield from _silent(outline, entered, run)
 
 
 def _stands(stands: BranchStands, run: RunStatus) -> str:
     return "waiting" if stands == "stopped" and run.status in ("running", "waiting") else stands
+
+
+def _now(run: RunStatus) -> str:
+    """What is said of what runs; in a run that has ended, of where it stands."""
+    if run.goes_on:
+        return "executing"
+    return run.status if run.status in ("failed", "waiting") else "stopped"
 
 
 def _rounds(outline: Outline, loop: Looping, run: RunStatus) -> Iterator[str]:
@@ -98,10 +105,10 @@ def _rounds(outline: Outline, loop: Looping, run: RunStatus) -> Iterator[str]:
         if condition is not None:
             yield f"condition: {one_line(condition, _WIDTH)}"
         return
-    ended = sum(loop.ended.values())
+    ended, running = sum(loop.ended.values()), len(loop.running)
     yield f"iteration: {_of(ended, loop.of)}"
-    yield f"executing: {len(loop.running):,}"
-    yield f"pending: {len(loop.paths) - len(loop.running):,}"
+    yield f"executing: {running:,}"
+    yield f"pending: {(loop.of or 0) - ended - running:,}"
     for status in ("failed", "cancelled", "stopped"):
         if status in loop.ended:
             yield f"{_stands(status, run)}: {loop.ended[status]:,}"
@@ -111,7 +118,7 @@ def _of(number: int, of: int | None) -> str:
     return str(number) if of is None else f"{number}/{of}"
 
 
-def _stages(piping: Piping) -> Iterator[str]:
+def _stages(piping: Piping, now: str) -> Iterator[str]:
     for number, stage in enumerate(piping.stages):
         if number < len(piping.results):
             items = piping.results[number]
@@ -119,33 +126,34 @@ def _stages(piping: Piping) -> Iterator[str]:
         elif number == len(piping.results):
             loop = piping.loop
             rounds = f" ({sum(loop.ended.values()):,} of {loop.of:,})" if loop is not None and loop.of else ""
-            yield f"{stage}: executing{rounds}"
+            yield f"{stage}: {now}{rounds}"
         else:
             yield f"{stage}: pending"
 
 
-def _silent(outline: Outline, entered: Entered) -> Iterator[str]:
+def _silent(outline: Outline, entered: Entered, run: RunStatus) -> Iterator[str]:
     """A try or a choice; a loop that was entered without saying so."""
-    node, clause = entered.node, entered.clause
+    node, clause, now = entered.node, entered.clause, _now(run)
     if node.sort == "try":
-        yield "status: executing"
-        body = "executing" if clause is node else "failed" if entered.failed else "complete"
-        yield f"try: {body}"
+        yield f"status: {now}"
+        yield f"try: {now if clause is node else 'failed' if entered.failed else 'complete'}"
         for part in node.clauses:
             if part is clause:
-                yield f"{part.kind}: executing"
+                # A run that fails goes through its finally bodies.
+                over = part.kind == "finally" and run.status == "failed"
+                yield f"{part.kind}: {'complete' if over else now}"
             elif part.kind == "catch" and clause is not node:
                 yield f"catch: {'complete' if entered.caught else 'skipped'}"
             else:
                 yield f"{part.kind}: not yet entered"
     elif node.sort == "choice":
-        yield "status: deciding" if clause is None else "status: executing"
+        yield "status: deciding" if clause is None and run.goes_on else f"status: {now}"
         yield f"condition: {one_line(outline.criterion(node), _WIDTH)}"
         for option in node.clauses:
-            stands = "pending" if clause is None else "executing" if option is clause else "skipped"
+            stands = "pending" if clause is None else now if option is clause else "skipped"
             yield f"{one_line(outline.label(option), _LABEL)}: {stands}"
     elif node.sort in _TITLES:
-        yield "status: executing"
+        yield f"status: {now}"
 
 
 def _not_entered(outline: Outline, node: Node) -> Iterator[str]:

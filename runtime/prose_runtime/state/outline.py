@@ -60,7 +60,7 @@ _LONG_DISCRETION: Final = re.compile(r"\*\*\*\s*(.*?)\s*\*\*\*", re.DOTALL)
 _ESCAPE: Final = re.compile(r'\\([\\"nt{}])')
 _LABEL: Final = re.compile(r'option\s+("""(?:\\.|[^\\])*?""""*|"(?:\\.|[^"\\\n])*")', re.DOTALL)
 _NAME: Final = re.compile(r"\w+\s+([\w-]+)")
-_PERSIST: Final = re.compile(r"^[ \t]*persist[ \t]*:[ \t]*", re.MULTILINE)
+_PERSIST: Final = re.compile(r"^[ \t]*persist[ \t]*:", re.MULTILINE)
 
 
 class Node:
@@ -239,7 +239,7 @@ class Outline:
 
     def asks_first(self, node: Node) -> bool:
         """The condition of a loop is asked before each round: it is a while."""
-        return bool(_WHILE.match(self.rows[node.start - 1]))
+        return bool(_WHILE.match(self.text(node)))
 
     def bound(self, node: Node) -> int | None:
         """The rounds that the head of a loop allows, where it says so by a number."""
@@ -272,7 +272,7 @@ class Outline:
             match = _PERSIST.search(code_of(text))
             if match is None:
                 continue
-            value = text[match.end() :].partition("\n")[0]
+            value = text[match.end() :].partition("\n")[0].strip()
             quoted = _NOT_CODE.match(value)
             persist = _unquoted(quoted[0]) if quoted else value.partition("#")[0].strip()
             if persist and persist != "false":

@@ -3,6 +3,7 @@ runs at once, never on what was done."""
 
 from __future__ import annotations
 
+import re
 from heapq import nlargest
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 FRAMES: Final = 100
 """Frames of the call stack that are listed; outer ones are only counted."""
 
+_BACKTICKS: Final = re.compile("`+")
+
 
 class StateFile:
     """Watches a run and renders its state. `status` and `problem` say how it ended, once it has."""
@@ -36,8 +39,11 @@ class StateFile:
         self._simulated = simulated
         self._started = stamp(clock)
         self._execution: Execution | None = None
-        self._outline = Outline(listing)
-        self._where = Whereabouts(self._outline)
+        outline = Outline(listing)
+        self._memories = tuple(outline.memories())
+        longest = max((len(run) for run in _BACKTICKS.findall(listing.text)), default=0)
+        self._fence = "`" * max(3, longest + 1)
+        self._where = Whereabouts(outline)
         self._index = Index()
 
     def watch(self, execution: Execution) -> None:
@@ -71,20 +77,19 @@ class StateFile:
         )
         comes = coming(where, run)
         prose_dir = execution.settings.prose_dir.as_posix() if execution is not None else ".prose"
-        fence = "`" * max(3, _longest_run(self._listing.text) + 1)
         lines = [
             *self._head(run),
-            *("", "## Execution Trace", "", f"{fence}prose"),
+            *("", "## Execution Trace", "", f"{self._fence}prose"),
             *annotated(where, run, comes),
-            fence,
+            self._fence,
             *("", "## Active Constructs"),
             *active(where, run, comes),
             *("", "## Index", "", "### Bindings", ""),
             *self._index.lines(run.short),
             *("", "### Agents", ""),
-            *agents(self._outline.memories(), prose_dir),
+            *agents(self._memories, prose_dir),
             *("", "## Call Stack", ""),
-            *_call_stack(where),
+            *_call_stack(where, run),
         ]
         return "\n".join(lines) + "\n"
 
@@ -106,16 +111,15 @@ class StateFile:
         return lines
 
 
-def _call_stack(where: Whereabouts) -> list[str]:
+def _call_stack(where: Whereabouts, run: RunStatus) -> list[str]:
     """The frames, innermost first; then the newest of those that are complete."""
     frames = where.frames
     callers = {place.parent for place, _ in frames.values()}
-    innermost = nlargest(
-        FRAMES, (place for place, _ in frames.values()), key=lambda p: (p.depth, p.execution_id or 0)
-    )
-    rows = [
-        (place, "waiting" if place.execution_id in callers else "executing") for place in innermost
-    ]
+    innermost = nlargest(FRAMES, frames.values(), key=lambda f: (f[0].depth, f[0].execution_id or 0))
+    rows = []
+    for place, walk in innermost:
+        executing = run.goes_on and not walk.stopped and place.execution_id not in callers
+        rows.append((place, "executing" if executing else "waiting"))
     rows += [(place, "completed") for place in where.completed]
     lines = table(
         ("execution_id", "block", "depth", "status"),
@@ -123,11 +127,3 @@ def _call_stack(where: Whereabouts) -> list[str]:
     )
     left = len(frames) - len(innermost)
     return [*lines, "", f"... {left:,} further out"] if left else lines
-
-
-def _longest_run(text: str) -> int:
-    longest = run = 0
-    for character in text:
-        run = run + 1 if character == "`" else 0
-        longest = max(longest, run)
-    return longest

@@ -67,7 +67,7 @@ def coming(where: Whereabouts, run: RunStatus) -> Coming:
                 if node.is_construct:
                     if node not in where.sheet.reached:
                         constructs[node] = None
-                elif not found and node.sort == "plain" and _is_new(where.sheet.mark(node), run):
+                elif not found and _is_next(node, where.sheet.mark(node), run):
                     found = True
                     if first is None or node.row < first.row:
                         first = node
@@ -75,8 +75,11 @@ def coming(where: Whereabouts, run: RunStatus) -> Coming:
     return Coming(first, sorted(constructs, key=lambda node: node.row))
 
 
-def _is_new(mark: Mark, run: RunStatus) -> bool:
-    """Nothing has begun there, or what had will begin again."""
+def _is_next(node: Node, mark: Mark, run: RunStatus) -> bool:
+    """A plain statement that has not begun, or where what had begun will begin again."""
+    if node.sort != "plain" or (run.status == "failed" and node.kind == "throw"):
+        # (A bare throw tells nothing of itself: it may be what failed.)
+        return False
     return not mark.begun or bool(mark.running and not mark.state and not run.goes_on)
 
 
@@ -93,8 +96,8 @@ def _leaves(root: Walk) -> Iterator[Walk]:
 
 
 def _ahead(walk: Walk) -> Iterator[Node]:
-    """What comes in a walk: the statement at which it is stopped, branches of its fork that have not begun, the rest."""
-    if walk.stopped and not walk.children:
+    """What comes in a walk: where it stands if that must begin again, branches that have not begun, and the rest."""
+    if not walk.children:
         yield walk.at
     for entered in walk.entered:
         if isinstance(entered, Forked):

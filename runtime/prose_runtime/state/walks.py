@@ -94,6 +94,8 @@ class Walk:
 
     def end(self) -> None:
         """Go on to the end of all that there is."""
+        if self.at is self.top and self.scope is None:
+            self._to_the_end(self.top.body)
         self.move(self.top)
 
     def start(self, entered: Entered) -> None:
@@ -174,17 +176,27 @@ class Walk:
 
     def _to_the_end(self, statements: Sequence[Node]) -> bool:
         """Go through what is left of a body, as far as nothing would have told of it; False where it left before."""
-        for node in statements:
+        for place, node in enumerate(statements):
             if node.sort == "plain":
                 if node.silent:
                     self.sheet.mark(node).complete()
                 if node.leaves or not node.silent:
                     return False
-            elif node.sort not in ("if", "try", "do") or node.leaves:
+            elif node.sort not in ("if", "try", "do"):
+                return False
+            elif node.leaves:
+                self._left_in(node, statements[place + 1 :])
                 return False
             else:
                 self._passed((node,))
         return True
+
+    def _left_in(self, node: Node, after: Sequence[Node]) -> None:
+        """It is left somewhere from a construct on: in it, where what comes `after` would have told of itself."""
+        self.sheet.reached.add(node)
+        telling = next((n for n in after if n.leaves or not (n.silent or n.sort in ("if", "try", "do"))), None)
+        if node.sort == "if" and not node.clauses and telling is not None and not telling.leaves:
+            self.sheet.mark(node).complete()
 
     def _not_taken(self, node: Node, clauses: Sequence[Node]) -> None:
         """None of the conditions of an if held, from where it was left on; an else says nothing when it is silent."""

@@ -69,7 +69,9 @@ class Forked(Entered):
 class Looping(Entered):
     """A loop that is running; `of` rounds, None where nothing bounds it."""
 
-    __slots__ = ("branch", "concurrent", "ended", "number", "of", "paths", "round", "running", "walk")
+    __slots__ = (
+        "branch", "concurrent", "ended", "given_up", "number", "of", "paths", "round", "running", "walk",
+    )  # fmt: skip
 
     def __init__(self, node: Node, walk: Walk, event: LoopStarted) -> None:
         super().__init__(node)
@@ -84,6 +86,8 @@ class Looping(Entered):
         """The strands of the rounds of a concurrent loop that have not ended."""
         self.running: set[int] = set()
         """Those of them that have begun."""
+        self.given_up: set[int] = set()
+        """Rounds that are being cancelled."""
         self.ended: dict[BranchStatus, int] = {}
 
 
@@ -200,9 +204,9 @@ class Whereabouts:
         """
         walk = self._walk(place.execution_id, branch)
         node = walk.statement((self.outline.beginning(line) if at_head else None) or self.outline.at(line))
-        if node is not None and not self.stopping():
+        if not self.stopping():
             self._go_on(walk)
-            walk.move(node)
+            walk.move(node or walk.at)
         return walk, node
 
     def _go_on(self, walk: Walk) -> None:
@@ -282,15 +286,16 @@ class Whereabouts:
 
     def _step_failed(self, event: StepFailed) -> None:
         walk, node = self._step_ended(event.step)
-        if node is not None:
-            self._fail(walk, node, event.reason)
+        self._fail(walk, node, event.reason)
 
-    def _fail(self, walk: Walk, node: Node, reason: str) -> None:
-        mark = self.sheet.mark(node)
-        if node.sort == "plain":
-            mark.complete()
-        mark.failure = Failure(reason)
-        walk.fail(node, [mark.failure])
+    def _fail(self, walk: Walk, node: Node | None, reason: str) -> None:
+        failure = Failure(reason)
+        walk.fail(node or walk.at, [failure])
+        if node is not None:
+            mark = self.sheet.mark(node)
+            mark.failure = failure
+            if node.sort == "plain":
+                mark.complete()
 
     def _step_cancelled(self, event: StepCancelled) -> None:
         _, node = self._step_ended(event.step)
@@ -312,11 +317,13 @@ class Whereabouts:
 
     def _bound(self, event: Bound) -> None:
         walk, node = self._go(event.place, event.branch, event.line, at_head=True)
+        answered = event.kind == "input" and walk in self.asking
+        if answered:
+            self.asking.discard(walk)
         if node is None:
             return
         mark = self.sheet.mark(node)
-        if event.kind == "input" and walk in self.asking:
-            self.asking.discard(walk)
+        if answered:
             mark.stop(event.branch)
         if event.path is None:
             mark.complete()
@@ -327,8 +334,7 @@ class Whereabouts:
 
     def _threw(self, event: Threw) -> None:
         walk, node = self._go(event.place, event.branch, event.line)
-        if node is not None:
-            self._fail(walk, node, event.message)
+        self._fail(walk, node, event.message)
 
     def _person_asked(self, event: PersonAsked) -> None:
         walk, node = self._go(event.place, event.branch, event.line)
@@ -365,10 +371,22 @@ class Whereabouts:
         if not event.failed:
             self._end(walk)
             self.completed.appendleft(event.place)
-            if node.sort == "plain":
-                mark.complete()
         else:
             self._up(walk, caller, node)
+        if node.sort == "plain" and not (walk.stopped or self.stopping()):
+            mark.skip() if self._is_given_up(walk.branch) else mark.complete()
+
+    def _is_given_up(self, branch: str) -> bool:
+        """A strand is not needed any more: another branch won, or one failed."""
+        while (fork := self._forks.get(branch)) is not None:
+            forked, index = fork
+            if isinstance(forked, Forked):
+                if forked.stands[index] == "cancelled":
+                    return True
+            elif index in forked.given_up:
+                return True
+            branch = forked.branch
+        return False
 
     def _up(self, walk: Walk, above: Walk, node: Node) -> None:
         """A walk ended badly: what it fails with is the matter of the one above."""
@@ -376,9 +394,7 @@ class Whereabouts:
             above.stopped = True
         above.fail(node, walk.failures)
         if walk.failures and node.sort == "plain":
-            mark = self.sheet.mark(node)
-            mark.complete()
-            mark.failure = walk.failures[-1]
+            self.sheet.mark(node).failure = walk.failures[-1]
 
     # Parallels
 
@@ -461,6 +477,7 @@ class Whereabouts:
             if looping.ended:
                 # All rounds are begun before any ends: these begin once more.
                 looping.ended.clear()
+                looping.given_up.clear()
             looping.paths[event.round] = event.branch
             self._forks[event.branch] = (looping, event.round)
             return
@@ -474,6 +491,8 @@ class Whereabouts:
         if not isinstance(looping, Looping):
             return
         looping.running.discard(event.round)
+        if event.status == "cancelled":
+            looping.given_up.add(event.round)
         looping.ended[event.status] = looping.ended.get(event.status, 0) + 1
         if event.status == "complete":
             branch = looping.paths.pop(event.round, "")
