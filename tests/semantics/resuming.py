@@ -8,12 +8,43 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 from playing import Played, play
 from prose_runtime.settings import Resumption
+
+
+def first(folder: Path, source: str, answers: str = "", **settings: Any) -> Played:
+    return play(dedent(source), folder, answers, **settings)
+
+
+def again(folder: Path, source: str, answers: str = "", **settings: Any) -> Played:
+    return play(dedent(source), folder, answers, **{"resume": Resumption("last"), **settings})
+
+
+def asked(played: Played) -> list[str]:
+    return [call.first_line for call in played.calls]
+
+
+def rewrite(played: Played, change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> None:
+    """Leave another journal than the run did."""
+    lines = [json.dumps(record) + "\n" for record in change(records(played))]
+    (played.directory / "journal.jsonl").write_text("".join(lines), encoding="utf-8")
+
+
+def until(kind: str, text: str) -> Callable[[list[dict[str, Any]]], list[dict[str, Any]]]:
+    """The journal up to the first record of a kind that has a text in it, that one included."""
+
+    def cut(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        for number, record in enumerate(found):
+            if record["r"] == kind and text in json.dumps(record):
+                return found[: number + 1]
+        raise AssertionError(f"no {kind} with {text!r}")
+
+    return cut
 
 
 def records(played: Played) -> list[dict[str, Any]]:
