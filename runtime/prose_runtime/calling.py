@@ -60,7 +60,7 @@ def block_call(
             value = Value(await in_own_task(_coroutine(work)))
             failed = False
         finally:
-            strand.unfile(frame)
+            strand.filed.drop(frame)
             execution.replay.moves += 1
             if execution.observed:
                 execution.tell(FrameLeft(frame.place, failed))

@@ -112,7 +112,9 @@ class _Parallel:
             again = Rerun.of(execution, strand, identity)
             if again is None or not await self._repeat(again):
                 self._fork(None)
-                if await self._race(self._running(range(len(self.works)))):
+                cut_short = await self._race(self._running(range(len(self.works))))
+                if cut_short or self.join != "all" or (self.errors and self.on_fail == "fail-fast"):
+                    # Also where the last to end decided it: in a replay the branches end in another order.
                     record_race(execution, identity, self._won(), sorted(self.errors), self.strands)
             strand.touch(self.strands)
             joined = self._joined()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import deque
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from .clock import Clock
@@ -27,7 +27,7 @@ from .events import (
     Warned,
 )
 from .failures import Failure, judged
-from .frames import Bound, FiledName, Frame, NameKind, Strand, root_strand, strand_here
+from .frames import Bound, Filed, FiledName, Frame, NameKind, Strand, root_strand, strand_here
 from .limits import Limits
 from .listing import Listing
 from .past import Past
@@ -344,7 +344,7 @@ class Execution:
         """Write the file of a name; inside a concurrent round, the round's own file."""
         rounds = strand.rounds_in(frame)
         source = self.listing.source_at(line)
-        strand.filed[(frame, name)] = FiledName(value, kind, source)
+        strand.filed.put(frame, name, FiledName(value, kind, source))
         return self._file(Binding(name, kind, value, source, frame.execution_id), rounds, late)
 
     def _file(self, binding: Binding, rounds: tuple[int, ...], late: bool) -> str:
@@ -358,11 +358,11 @@ class Execution:
         source = self.listing.source_at(line)
         return self._file(Binding(name, "let", value, source, frame.execution_id), (), False)
 
-    def refile(self, strand: Strand, filed: Mapping[tuple[Frame, str], FiledName]) -> None:
+    def refile(self, strand: Strand, filed: Filed) -> None:
         """After branches have ended: write the files of these names as they stand in the strand above."""
-        for (frame, name), last in filed.items():
+        for frame, name, last in filed:
             rounds = strand.rounds_in(frame)
-            strand.filed[(frame, name)] = last
+            strand.filed.put(frame, name, last)
             binding = Binding(name, last.kind, last.value, last.source, frame.execution_id)
             path = self._file(binding, rounds, False)
             bound = strand.find(frame, name)

@@ -8,7 +8,7 @@ grows with the number of variables.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
@@ -115,6 +115,34 @@ class FiledName(NamedTuple):
     source: str
 
 
+class Filed:
+    """The binding files that a strand wrote, by frame and name."""
+
+    __slots__ = ("_frames",)
+
+    def __init__(self) -> None:
+        self._frames: dict[Frame, dict[str, FiledName]] = {}
+
+    def __iter__(self) -> Iterator[tuple[Frame, str, FiledName]]:
+        for frame, names in self._frames.items():
+            for name, filed in names.items():
+                yield frame, name, filed
+
+    def get(self, frame: Frame, name: str) -> FiledName | None:
+        return self._frames.get(frame, {}).get(name)
+
+    def put(self, frame: Frame, name: str, filed: FiledName) -> None:
+        self._frames.setdefault(frame, {})[name] = filed
+
+    def update(self, other: Filed) -> None:
+        for frame, names in other._frames.items():
+            self._frames.setdefault(frame, {}).update(names)
+
+    def drop(self, frame: Frame) -> None:
+        """Forget the files of a frame that has ended: nothing writes them any more."""
+        self._frames.pop(frame, None)
+
+
 class Strand:
     """One branch of the run: its scope path, its copies of variables, and its account of what happened."""
 
@@ -154,7 +182,7 @@ class Strand:
         """Per agent the result of its newest session."""
         self.failures: tuple[Failure, ...] = ()
         """Failed steps that may yet end the run: not known to be caught."""
-        self.filed: dict[tuple[Frame, str], FiledName] = {}
+        self.filed = Filed()
         self.in_race: bool = parent.in_race if parent else False
         self.asked: set[tuple[str, str]] = set()
         """What was identified in a race, scope path and content, kept for its record."""
@@ -221,11 +249,6 @@ class Strand:
             if there is None or there.kind == "left":
                 self.write(caller, name, bound._replace(kind="left"))
 
-    def unfile(self, frame: Frame) -> None:
-        """Forget the files of a frame that has ended: nothing writes them any more."""
-        for name in frame.own:
-            self.filed.pop((frame, name), None)
-
     def fork(self, path: str) -> Strand:
         return Strand(self, path)
 
@@ -235,22 +258,26 @@ class Strand:
             for branch in branches:
                 self.asked |= branch.asked
 
-    def misfiled(self, branches: Sequence[Strand], joined: Sequence[Strand]) -> dict[tuple[Frame, str], FiledName]:
+    def misfiled(self, branches: Sequence[Strand], joined: Sequence[Strand]) -> Filed:
         """The files of this strand's names that `branches` wrote, and not just one of those that were `joined`."""
         writers: dict[tuple[Frame, str], list[Strand]] = {}
         for branch in branches:
-            for key in branch.filed:
-                writers.setdefault(key, []).append(branch)
-        wrong = [key for key, wrote in writers.items() if len(wrote) > 1 or wrote[0] not in joined]
-        found = {key: self._filed(key) for key in wrong}
-        return {key: filed for key, filed in found.items() if filed is not None}
+            for frame, name, _ in branch.filed:
+                writers.setdefault((frame, name), []).append(branch)
+        wrong = Filed()
+        for (frame, name), wrote in writers.items():
+            right = self._filed(frame, name)
+            if right is not None and (len(wrote) > 1 or wrote[0] not in joined):
+                wrong.put(frame, name, right)
+        return wrong
 
-    def _filed(self, key: tuple[Frame, str]) -> FiledName | None:
+    def _filed(self, frame: Frame, name: str) -> FiledName | None:
         """What a file holds as this strand or those around it wrote it; rounds have files of their own."""
         at: Strand | None = self
         while at is not None and at.rounds == self.rounds:
-            if key in at.filed:
-                return at.filed[key]
+            filed = at.filed.get(frame, name)
+            if filed is not None:
+                return filed
             at = at.parent
         return None
 

@@ -8,11 +8,12 @@ Records (`r` says which; `id` is the identity of a step or frame):
     result   what it gave: `text`, or `value` with its kind; `bare` is the identity without the world; `usage` is that
              of the call which gave it, in tokens of input, output, cache writes and reads, `usd` its price if known
     spent    what a call besides the one that gave the result has cost: one that failed, was cancelled, repaired
+    again    a session's answer had not the shape needed, and is asked for in that shape
     retry    an attempt failed, and the next begins
     failed   the step failed
     cancelled  its branch was given up while it was called
     handled  failures that the program caught
-    race     a parallel or concurrent loop that was cut short: who won, who failed, and the counters below it
+    race     how a parallel or concurrent loop came out that may have been cut short: who won, who failed, and the counters below it
     input    a value that was given or asked for (of a secret one its file and digest alone)
     waiting  an input is missing
     end      how a life ended
@@ -32,6 +33,7 @@ from pathlib import Path
 from .errors import StoreFailed
 from .faults import UNARMED, Faults
 from .providers.protocol import JSON
+from .state.files import about
 from .state.reading import Read, lock, read_journal
 
 SLOW = 0.0005
@@ -58,7 +60,8 @@ class Journal:
         self._datasync = faults.around("journal.sync", os.fdatasync)
         self._cut = faults.around("journal.cut", os.ftruncate)
         opened = faults.around("journal.open", lock)
-        self._descriptor = opened(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        with about(path):
+            self._descriptor = opened(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         self._size = os.fstat(self._descriptor).st_size
         self._lines: list[str] = []
         self.added = 0
@@ -145,11 +148,8 @@ class Journal:
 
     def sync_blocking(self) -> None:
         """Make durable what was written. For a thread that is about to write what follows from it; raises OSError."""
-        try:
+        with about(self._path):
             self._datasync(self._descriptor)
-        except OSError as problem:
-            problem.filename = str(self._path)
-            raise
 
     def close(self) -> None:
         """Write and sync what is left; raises nothing (a failure is told). Nothing may be waited for any more."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from .errors import BadValue, ProseError, Stop
 from .events import BranchStatus, RoundEnded
-from .frames import Bound, FiledName, Frame, Strand, strand_here
+from .frames import Bound, Filed, Frame, Strand, strand_here
 from .identity import digest_of, round_path
 from .racing import Racing, Rerun, Unrecorded, Work, failure_of, record_race
 from .values import Value
@@ -58,7 +58,7 @@ class ConcurrentLoop(Generic[T]):
         self.line = line
         self.told = 0
         self.merged: dict[tuple[Frame, str], Bound] = {}
-        self.filed: dict[tuple[Frame, str], FiledName] = {}
+        self.filed = Filed()
         self.outputs: dict[tuple[Frame, str], Value] = {}
         self.strands: list[Strand] = []
         self.results: dict[int, T] = {}
@@ -114,7 +114,7 @@ class ConcurrentLoop(Generic[T]):
         self._missing = frozenset(range(len(works))) - frozenset(numbers)
         if numbers[-1] < len(works) and await rerun.done(self._running(numbers, works), self._take):
             return True
-        self.merged, self.filed, self.outputs, self.results = {}, {}, {}, {}
+        self.merged, self.filed, self.outputs, self.results = {}, Filed(), {}, {}
         self.failure = self.stop = None
         self._next, self._ended, self._turns, self._missing = 0, {}, {}, frozenset()
         return False
@@ -134,10 +134,11 @@ class ConcurrentLoop(Generic[T]):
                 if self.failure is not None:
                     break
         finally:
-            for number in racing.given_up():
-                self._tell(number, "cancelled")
+            for given_up in racing.given_up():
+                self._tell(given_up, "cancelled")
             await racing.cancel()
-        if self.failure is not None and racing.left:
+        if self.failure is not None:
+            # Also where none was given up: a failure that is raised again from the journal comes sooner than it did.
             record_race(self.execution, identity, sorted(self.results), [number], self.strands)
 
     def _take(self, number: int, failure: BaseException | None, result: Any) -> None:
