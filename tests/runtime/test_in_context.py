@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -386,3 +388,22 @@ def test_narrate_tells_of_files_in_filesystem_mode(tmp_path: Path) -> None:
     assert ended.stderr.startswith("OpenProse Program Start\nState mode: filesystem\n")
     assert re.search(r"\n  Location: \.prose/runs/[\w-]+/bindings/anon_001\.md\n", ended.stderr)
     assert "  done     " not in ended.stderr
+
+
+def test_an_interrupted_run_says_that_nothing_is_kept(tmp_path: Path) -> None:
+    async def main(run: Run) -> None:
+        await run.session("Write")
+        await run.session("never asked")
+
+    async def interrupted() -> str:
+        os.kill(os.getpid(), signal.SIGINT)
+        # Time for the signal to arrive: it comes through the event loop.
+        for _ in range(50):
+            await asyncio.sleep(0)
+        return "finished"
+
+    outcome, provider, _ = played(main, tmp_path, Noting({"Write": interrupted}))
+    assert (outcome.exit_code, outcome.resume_command) == (130, None)
+    assert outcome.problem is not None
+    assert outcome.problem.message == "an in-context run keeps nothing"
+    assert provider.asked == ["Write"]

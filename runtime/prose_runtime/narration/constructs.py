@@ -246,16 +246,13 @@ class Constructs:
         if not written:
             return
         parallel = self._forks.get(key[1])
-        frame, branch = key
-        pipelines = self._telling.at(key).pipelines
-        while branch and not pipelines:
-            branch = branch.rpartition("/")[0]
-            pipelines = self._telling.at((frame, branch)).pipelines
+        if parallel is not None:
+            parallel.written[key[1]] = written
+            return
+        pipelines = self._telling.at(key).pipelines or self._telling.at(_forked(key)).pipelines
         if pipelines:
             pipeline = self._pipelines[pipelines[-1]]
             self._telling.go_on(pipeline.key, "Pipeline", pipeline.heading, written)
-        elif parallel is not None:
-            parallel.written[key[1]] = written
 
     # Frames
 
@@ -310,6 +307,11 @@ class Constructs:
         if place.depth > len(rows):
             rows.append(f"... {place.depth - len(rows)} more, waiting")
         return rows
+
+
+def _forked(key: Key) -> Key:
+    """The strand that forked this one, in the same frame."""
+    return key[0], key[1].rpartition("/")[0]
 
 
 def _why_ended(loop: _Loop, exhausted: bool, failed: bool) -> str:
