@@ -27,6 +27,9 @@ QUIET = 0.1
 LATEST = 2.0
 """Seconds after which files are written in any case."""
 
+APART = 3
+"""Quiet times between two rewrites of state.md: people need a few in a second, not ten."""
+
 
 def _remarks(found: Read, journal: Path) -> list[str]:
     remarks = []
@@ -70,6 +73,7 @@ class FilesystemStore:
         self._timer: asyncio.TimerHandle | None = None
         self._news = 0.0
         self._oldest_news = 0.0
+        self._rewritten = float("-inf")
         self._failed: StoreFailed | None = None
         journal.on_failure = self._fail
 
@@ -158,11 +162,12 @@ class FilesystemStore:
             return
         loop = asyncio.get_running_loop()
         now = loop.time()
-        if self._writing is not None or (
-            now - self._news < QUIET * 0.9 and now - self._oldest_news < LATEST
-        ):
+        just_rewritten = now - self._rewritten < min(APART * QUIET, LATEST)
+        unquiet = now - self._news < QUIET * 0.9 and now - self._oldest_news < LATEST
+        if self._writing is not None or just_rewritten or unquiet:
             self._timer = loop.call_later(QUIET, self._due)
             return
+        self._rewritten = now
         self._want_state()
         self._start_writing()
 
