@@ -12,11 +12,13 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from .errors import UsageError
-from .models import Models
-from .providers.protocol import Usage
+
+if TYPE_CHECKING:
+    from .models import Models
+    from .providers.protocol import Usage
 
 DATE: Final = "2026-11-12"
 """When the table was checked last."""
