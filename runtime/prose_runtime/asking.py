@@ -125,8 +125,8 @@ async def _called(
     """Make one call: wait until what it is told is durable, and for a slot; record what came of it."""
     identity = asked.identity
     slots = execution.slots
-    execution.calls += 1
     execution.bounded(seen.line, seen.kind, strand)
+    execution.calls += 1
     execution.store.record(
         {"r": "ask", "id": identity, "kind": seen.kind, "line": seen.line, **sent()}, paid=False
     )

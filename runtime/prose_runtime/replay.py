@@ -20,6 +20,10 @@ _STILL: Final = 12
 next within four."""
 
 
+_HEARD: Final = 3
+"""Turns of the event loop in which it hears of a signal: while steps are taken from the journal it doesn't turn."""
+
+
 class Replay:
     """The identities and numbers of one life of a run, over the records of its earlier lives."""
 
@@ -35,6 +39,7 @@ class Replay:
         self._secrets: dict[str, int] = {}
         self._occurrences: dict[tuple[str, str], int] = {}
         self._waiting: list[asyncio.Future[None]] = []
+        self._listened = False
         self._over = past.is_empty
         """Nothing is left to be taken, and whatever came of it has come."""
 
@@ -130,7 +135,13 @@ class Replay:
         """
         if strand.rerun is not None:
             raise Unrecorded
-        if self._over or strand.parent is None:
+        if self._over:
+            return
+        if strand.parent is None:
+            if not self._listened:
+                self._listened = True
+                for _ in range(_HEARD):
+                    await asyncio.sleep(0)
             return
         loop = asyncio.get_running_loop()
         still = loop.create_future()

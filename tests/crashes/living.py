@@ -43,6 +43,35 @@ class Life:
         return json.loads(self.out)["outputs"]
 
 
+class Ear:
+    """Hears what a life says on its standard error, while it lives."""
+
+    def __init__(self, path: Path) -> None:
+        os.mkfifo(path)
+        # Not waiting for the life to open it: it isn't born yet.
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        self._heard = b""
+
+    def hear(self, text: str) -> None:
+        """Return when it has said this."""
+        while text.encode() not in self._heard:
+            assert self._more(), f"it never said {text!r}: {self._heard.decode()}"
+
+    def all(self) -> str:
+        """Everything that was said, once it has ended."""
+        while self._more():
+            pass
+        os.close(self._descriptor)
+        return self._heard.decode()
+
+    def _more(self) -> bytes:
+        ready, _, _ = select.select([self._descriptor], [], [], PATIENCE)
+        assert ready, f"nothing more was said: {self._heard.decode()}"
+        more = os.read(self._descriptor, 65536)
+        self._heard += more
+        return more
+
+
 @dataclass(frozen=True)
 class Born:
     """A life that has begun."""
@@ -51,6 +80,7 @@ class Born:
     files: Path
     """What the files begin with that tell of it."""
     counts: bool
+    ear: Ear | None
 
 
 @dataclass
@@ -83,10 +113,15 @@ class Nursery:
         restless: bool = False,
         signal: tuple[str, int, int] | None = None,
         environ: Mapping[str, str] | None = None,
+        limits: Sequence[tuple[int, int]] = (),
+        ignored: Sequence[int] = (),
+        heard: bool = False,
     ) -> Born:
         """Begin a life of a script in a working directory.
 
-        `fault` is armed; `signal` is sent at the n-th time of a point: (point, n, signal); `counts` counts the points.
+        `fault` is armed; `signal` is sent at the n-th time of a point: (point, n, signal); `counts` counts the points; `limits` are
+        what setrlimit is given; the signals `ignored` are so from before it begins; what it says is
+        `heard` while it lives.
         """
         files = folder / f"life-{next(self.numbers)}"
         counts = counts or signal is not None
@@ -101,8 +136,11 @@ class Nursery:
             "points": f"{files}.points" if counts else None,
             "restless": restless,
             "signal": signal,
+            "limits": limits,
+            "ignored": list(ignored),
         }
-        return Born(self._said({"start": spec})["pid"], files, counts)
+        ear = Ear(files.with_suffix(".err")) if heard else None
+        return Born(self._said({"start": spec})["pid"], files, counts, ear)
 
     def ended(self, born: Born) -> Life:
         """Wait for its end."""
@@ -113,7 +151,7 @@ class Nursery:
         return Life(
             code,
             files.with_suffix(".out").read_text(encoding="utf-8"),
-            files.with_suffix(".err").read_text(encoding="utf-8"),
+            born.ear.all() if born.ear else files.with_suffix(".err").read_text(encoding="utf-8"),
             [json.loads(line)[0] for line in lines],
             json.loads(points.read_text(encoding="utf-8")) if born.counts else {},
         )
@@ -134,6 +172,11 @@ class Nursery:
                 os.kill(command["wait"], signal.SIGKILL)
             raise AssertionError(f"no end: {command}")
         return json.loads(stdout.readline())
+
+
+def reaching(base_url: str) -> dict[str, str]:
+    """The environment of a life whose model is a server here."""
+    return {"ANTHROPIC_API_KEY": "sk-test", "ANTHROPIC_BASE_URL": base_url}
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,9 @@ import json
 import os
 import pkgutil
 import re
+import resource
 import runpy
+import signal
 import sys
 import threading
 import traceback
@@ -90,6 +92,10 @@ def begin(spec: dict[str, Any]) -> None:
     for name, value in spec["environ"].items():
         os.environ[name] = value
     sys.argv = [spec["script"], *spec["arguments"]]
+    for number in spec["ignored"]:
+        signal.signal(number, signal.SIG_IGN)
+    for limit, value in spec["limits"]:
+        resource.setrlimit(limit, (value, value))
     if spec["calls"]:
         note_calls(spec["calls"])
     if spec["points"]:

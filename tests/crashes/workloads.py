@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from prosec.compiler import compile
+from prosec.source import Source
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -22,6 +25,16 @@ class Workload:
     def simulated(self) -> list[str]:
         """The arguments of a first life without a model."""
         return [*self.inputs, "--provider", "simulate", "--json"]
+
+
+def compiled(source: str, folder: Path, *inputs: str) -> Workload:
+    """A program of a test's own, built into a folder."""
+    folder.mkdir()
+    built = compile(Source(source, "made.prose"))
+    assert built.text is not None, built.diagnostics
+    script = folder / "made.py"
+    script.write_text(built.text, encoding="utf-8")
+    return Workload(script, inputs)
 
 
 RESUME = ("--provider", "simulate", "--json", "--resume", "last")

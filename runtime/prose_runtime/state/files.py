@@ -40,7 +40,7 @@ def make_folder(path: Path, faults: Faults = UNARMED, mode: int = 0o777) -> None
     Raises OSError, whose `filename` is the folder, or that around it.
     """
     try:
-        with _about(path):
+        with about(path):
             faults.around("folder.make", os.mkdir)(path, mode)
     except FileExistsError:
         if path.is_dir():
@@ -57,6 +57,16 @@ def remove_unfinished(folder: Path) -> None:
     """
     for path in folder.rglob(f".*{_TEMPORARY}"):
         path.unlink(missing_ok=True)
+
+
+@contextmanager
+def about(path: Path) -> Iterator[None]:
+    """An OSError in it is about this path; the system's own name of it may be none, or a temporary one."""
+    try:
+        yield
+    except OSError as problem:
+        problem.filename = str(path)
+        raise
 
 
 def holds(path: Path, data: bytes) -> bool:
@@ -81,18 +91,8 @@ def _opened(folder: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-@contextmanager
-def _about(path: Path) -> Iterator[None]:
-    """An OSError in it is about this path; the system's own name of it may be none, or a temporary one."""
-    try:
-        yield
-    except OSError as problem:
-        problem.filename = str(path)
-        raise
-
-
 def _sync_folder(place: int, folder: Path, faults: Faults) -> None:
-    with _about(folder):
+    with about(folder):
         faults.around("folder.sync", os.fsync)(place)
 
 
@@ -111,7 +111,7 @@ def _put(place: int, folder: Path, files: Sequence[tuple[str, bytes]], faults: F
             for name, data in files:
                 temporary = f".{name}{mark}"
                 made.append(temporary)
-                with _about(folder / name):
+                with about(folder / name):
                     descriptor = make(temporary, flags, 0o600, dir_fd=place)
                     descriptors.append(descriptor)
                     left = memoryview(data)
@@ -119,13 +119,13 @@ def _put(place: int, folder: Path, files: Sequence[tuple[str, bytes]], faults: F
                         left = left[write(descriptor, left) :]
             _send_on(descriptors)
             for (name, _), descriptor in zip(files, descriptors, strict=True):
-                with _about(folder / name):
+                with about(folder / name):
                     sync(descriptor)
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
         for (name, _), temporary in zip(files, made, strict=True):
-            with _about(folder / name):
+            with about(folder / name):
                 rename(temporary, name, src_dir_fd=place, dst_dir_fd=place)
     except BaseException:
         for temporary in made:
