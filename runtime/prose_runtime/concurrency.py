@@ -99,7 +99,12 @@ class _Parallel:
         identity = execution.replay.identify(
             strand,
             "parallel",
-            {"branches": [*self.names], "join": self.join, "needed": self.needed},
+            {
+                "branches": [*self.names],
+                "join": self.join,
+                "needed": self.needed,
+                "on_fail": self.on_fail,
+            },
         )
         self.works = [
             branch.work.as_branch(name) if isinstance(branch.work, Step) else _lifted(branch.work)
@@ -116,9 +121,9 @@ class _Parallel:
                 if cut_short or self.join != "all" or (self.errors and self.on_fail == "fail-fast"):
                     # Also where the last to end decided it: in a replay the branches end in another order.
                     record_race(execution, identity, self._won(), sorted(self.errors), self.strands)
-            strand.touch(self.strands)
             joined = self._joined()
         finally:
+            strand.touch(self.strands)
             won = [self.strands[n] for n in self._won()] if joined is not None else []
             execution.refile(strand, strand.misfiled(self.strands, won))
             if execution.observed:

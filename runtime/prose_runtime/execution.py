@@ -90,6 +90,8 @@ class Execution:
         self.given = {name: Value(value) for name, value in settings.inputs.items()}
         self.summaries = None if store.keeps else Summaries(self)
         """Of long values: what keeps no files gives values whole or by their summaries."""
+        self.over = False
+        """The run has ended, and observers have heard so."""
         self.steps = 0
         self.calls = 0
         """Steps of this life that were not taken from the journal."""
@@ -225,7 +227,8 @@ class Execution:
 
     def loop_ended(self, number: int, exhausted: bool) -> None:
         """A loop ended: after all its rounds, or before."""
-        if self.observed:
+        # The iterator of a loop that a Stop left lives on in the Stop's traceback, longer than the run.
+        if self.observed and not self.over:
             self.tell(LoopEnded(number, exhausted))
 
     def resolved(self, frame: Frame, name: str, found: Frame) -> None:

@@ -208,6 +208,7 @@ class _Life:
         await settings.sessions.close()
         seconds = execution.clock.seconds() - self.started
         execution.tell(RunEnded(store.run_id, status, execution.usage, seconds))
+        execution.over = True
         if failure is not None and not isinstance(failure, (ProseError, Stop)):
             raise failure
         resumable = store.keeps and (
