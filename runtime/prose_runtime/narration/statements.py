@@ -24,7 +24,6 @@ _LONG_TEXT: Final = re.compile(r'.*?""".*?"""', re.DOTALL)
 _BARE_THROW: Final = re.compile(r"throw\s*(?:#.*)?")
 _CATCH: Final = re.compile(r"catch\s+as\s+([\w-]+)")
 _CONTEXT: Final = re.compile(r"\s*context:\s*(.*)")
-_PROPERTY: Final = re.compile(r"\s+(model|persist):\s*(.+?)\s*(?:#.*)?$")
 
 
 class Statements:
@@ -132,7 +131,9 @@ class Statements:
         """What goes into the pipeline at a line, as written."""
         for node in reversed(self.path(line)):
             if node.sort == "pipeline":
-                return _TARGET.sub("", self._before_stages(node), count=1)
+                source = self._before_stages(node)
+                target = _TARGET.match(source)
+                return source[target.end() :] if target else source
         return "items"
 
     def caught(self, catch: Node) -> str | None:
@@ -171,11 +172,19 @@ class Statements:
             name = self.heading(node).partition(" ")[2]
             if node.kind == "agent":
                 rows = self._outline.rows[node.start : node.end]
-                given = [f"{m[1]}: {m[2]}" for row in rows if (m := _PROPERTY.match(row))]
+                given = [row for row in map(_property, rows) if row is not None]
                 found.append(f"Agent: {name}" + (f" ({', '.join(given)})" if given else ""))
             elif node.kind == "block":
                 found.append(f"Block: {name}")
         return found
+
+
+def _property(row: str) -> str | None:
+    """`model: sonnet` of a row of an agent that says so, without a comment."""
+    name, _, value = row.partition(":")
+    if name.strip() not in ("model", "persist"):
+        return None
+    return f"{name.strip()}: {value.partition(' #')[0].strip()}"
 
 
 def _below(row: str, rows: Sequence[str]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import PurePath
 from typing import Final
 
 from ..events import (
@@ -93,8 +92,9 @@ class Steps:
         if step.recorded:
             return _RECORDED
         details = []
-        if " ".join(step.prompt.split()) not in heading:
-            details.append(f"Spawning with prompt: {self._wording.quoted(step.prompt, _PROMPT)}")
+        prompt = step.prompt
+        if len(prompt) > len(heading) or " ".join(prompt.split()) not in heading:
+            details.append(f"Spawning with prompt: {self._wording.quoted(prompt, _PROMPT)}")
         if step.model is not None:
             details.append(f"Model: {self._wording.text(step.model, RESULT)}")
         return details
@@ -131,7 +131,8 @@ class Steps:
         if not self._telling.files or event.path is None:
             return ()
         step = event.step
-        name = step.name or PurePath(event.path).stem.partition("__")[0]
+        file = event.path.rpartition("/")[2].removesuffix(".md")
+        name = step.name or file.partition("__")[0]
         lines = [f"Binding written: {name}", f"Location: {event.path}"]
         if step.place.execution_id is not None:
             lines.append(f"Execution ID: {step.place.execution_id}")

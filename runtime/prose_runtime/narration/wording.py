@@ -79,7 +79,7 @@ class Wording:
 
     def sentence(self, text: str) -> str:
         """A reason or a warning: all of its lines on one."""
-        return self.text(" ".join(self.secrets.scrubbed(text).split()))
+        return self.text(" ".join(self.secrets.scrubbed(text)[: REASON * 20].split()))
 
     def _inside(self, brackets: str, members: Iterable[tuple[str, Value]], width: int) -> str:
         shown: list[str] = []
