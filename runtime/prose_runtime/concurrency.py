@@ -118,7 +118,8 @@ class _Parallel:
             if again is None or not await self._repeat(again):
                 self._fork(None)
                 cut_short = await self._race(self._running(range(len(self.works))))
-                if cut_short or self.join != "all" or (self.errors and self.on_fail == "fail-fast"):
+                raced = self.join != "all" or (self.errors and self.on_fail == "fail-fast")
+                if self._is_settled() and (cut_short or raced):
                     # Also where the last to end decided it: in a replay the branches end in another order.
                     record_race(execution, identity, self._won(), sorted(self.errors), self.strands)
             joined = self._joined()
@@ -217,6 +218,11 @@ class _Parallel:
     def _won(self) -> list[int]:
         return [n for n, value in enumerate(self.values) if value is not None]
 
+    def _is_settled(self) -> bool:
+        """No branch that waits for a person, or was stopped, can change the outcome any more."""
+        lost = self.errors and self.on_fail == "fail-fast" and self._is_lost()
+        return self.stop is None or len(self._won()) >= self.needed or bool(lost)
+
     def _is_lost(self) -> bool:
         """The join can't be reached any more (a branch that waits for a person may still get there)."""
         return len(self.branches) - len(self.errors) < self.needed
@@ -225,11 +231,8 @@ class _Parallel:
         execution, strand = self.execution, self.strand
         won = self._won()
         satisfied = len(won) >= self.needed
-        if (
-            self.stop is not None
-            and not satisfied
-            and not (self.errors and self.on_fail == "fail-fast" and self._is_lost())
-        ):
+        if not self._is_settled():
+            assert self.stop is not None
             strand.stop = self.stop
             raise self.stop
         if execution.stopping is not None:
