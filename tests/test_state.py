@@ -183,7 +183,7 @@ loop until **never ever** (max: LIMIT):
         looked = looked_at(source.replace("LIMIT", str(limit)), [], answers, prose_dir=place)
         where = looked.file._where
         sizes.append(
-            [len(where._walks), len(where._forks), len(where._constructs), len(where.frames)]
+            [len(where.walks), len(where.walks.forks), len(where._constructs), len(where.walks.frames)]
         )
         assert len(where.completed) <= COMPLETED
         assert where.sheet.inside == {}

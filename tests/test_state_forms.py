@@ -77,7 +77,7 @@ def check(text: str, source: str, status: Status) -> None:
     if status == "completed":
         assert constructs(text) == ""
         assert all(row[3] == "completed" for row in stack(text))
-        assert not any(word in note for note in notes for word in ("next", "not yet", "FAILED"))
+        assert not any(word in note for note in notes for word in ("...next...", "[not yet", "<-- "))
 
 
 Watch = Callable[[], StateFile]
@@ -103,13 +103,13 @@ def at_the_end(file: StateFile) -> None:
     """Nothing is left of a run that is over."""
     where = file._where
     assert where.steps == 0
-    assert not where.asking
+    assert not where.walks.asking
     if file.status == "completed":
         assert not where.sheet.inside
-        assert not where.frames
-        assert not where.root.children
-        assert len(where._walks) == 1
-        assert not (where._forks or where._constructs)
+        assert not where.walks.frames
+        assert not where.walks.root.children
+        assert len(where.walks) == 1
+        assert not (where.walks.forks or where._constructs)
         assert not any(mark.running or mark.retrying for mark in where.sheet.marks.values())
 
 

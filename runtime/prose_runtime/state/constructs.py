@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..terminal import one_line
-from .marks import Entered
+from .entered import BranchStands, Entered, Forked, Looping, Piping
 from .outline import Node, Outline
 from .trace import Coming, RunStatus
-from .whereabouts import BranchStands, Forked, Looping, Piping, Whereabouts
+from .whereabouts import Whereabouts
 
 AHEAD: Final = 5
 """Constructs not yet entered that are shown; others are only counted."""
@@ -106,7 +106,7 @@ def _rounds(outline: Outline, loop: Looping, run: RunStatus) -> Iterator[str]:
             yield f"condition: {one_line(condition, _WIDTH)}"
         return
     ended, running = sum(loop.ended.values()), len(loop.running)
-    yield f"iteration: {_of(ended, loop.of)}"
+    yield f"iteration: {_of(ended - loop.ended.get('stopped', 0), loop.of)}"
     yield f"executing: {running:,}"
     yield f"pending: {(loop.of or 0) - ended - running:,}"
     for status in ("failed", "cancelled", "stopped"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from .entered import Entered
 from .outline import Node, Outline
 
 
@@ -80,25 +81,6 @@ class Mark:
 
 def _without_round(path: str) -> str:
     return path.partition("~")[0]
-
-
-class Entered:
-    """One time that what runs is in a construct.
-
-    `clause` is the part that it is in: the construct itself for its own body, None in a choice that is not made.
-    `decided` says of an if that the part was taken, and is not only being asked about.
-    """
-
-    __slots__ = ("caught", "clause", "decided", "failed", "node")
-
-    def __init__(self, node: Node) -> None:
-        self.node = node
-        self.clause: Node | None = None if node.sort == "choice" else node
-        self.decided = False
-        self.failed = False
-        """Of a try: its body failed."""
-        self.caught = False
-        """Of a try: its catch was entered."""
 
 
 class Sheet:

@@ -53,6 +53,7 @@ _NOT_A_LINE_END: Final = re.compile(r"[^\n]")
 _STAGE: Final = re.compile(r"\|\s*(?:map|filter|pmap|reduce)\b")
 _HEAD_END: Final = re.compile(r":[ \t]*\r?(?:\n|$)")
 _CONDITION: Final = re.compile(r"loop\s+(?:until|while)\b")
+_TOLERANT: Final = re.compile(r"\bon-fail\s*:\s*\"?(?:continue|ignore)\b")
 _WHILE: Final = re.compile(r"\s*loop\s+while\b")
 _MAX: Final = re.compile(r"\(\s*max\s*:")
 _AS: Final = re.compile(r"\bas\s+[\w-]+\s*$")
@@ -240,6 +241,10 @@ class Outline:
     def asks_first(self, node: Node) -> bool:
         """The condition of a loop is asked before each round: it is a while."""
         return bool(_WHILE.match(self.text(node)))
+
+    def tolerates_failures(self, node: Node) -> bool:
+        """A concurrent loop says that it goes on when a round fails."""
+        return bool(_TOLERANT.search(self._head(node)[0]))
 
     def bound(self, node: Node) -> int | None:
         """The rounds that the head of a loop allows, where it says so by a number."""

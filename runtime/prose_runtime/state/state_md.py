@@ -50,7 +50,7 @@ class StateFile:
         """Follow a run from its start; one that is taken up again was started when its first life was."""
         self._execution = execution
         self._started = execution.replay.past.first.get("at", self._started)
-        self._where.stopping = lambda: execution.stopping is not None
+        self._where.walks.stopping = lambda: execution.stopping is not None
         execution.watched_by(self)
 
     def bound(self, name: str, kind: str, path: str, execution_id: int | None) -> None:
@@ -94,7 +94,7 @@ class StateFile:
         return "\n".join(lines) + "\n"
 
     def _head(self, run: RunStatus) -> list[str]:
-        waits = run.goes_on and self._where.asking and not self._where.steps
+        waits = run.goes_on and self._where.walks.asking and not self._where.steps
         status = "waiting" if waits else run.status
         lines = [
             "# Execution State",
@@ -113,7 +113,7 @@ class StateFile:
 
 def _call_stack(where: Whereabouts, run: RunStatus) -> list[str]:
     """The frames, innermost first; then the newest of those that are complete."""
-    frames = where.frames
+    frames = where.walks.frames
     callers = {place.parent for place, _ in frames.values()}
     innermost = nlargest(FRAMES, frames.values(), key=lambda f: (f[0].depth, f[0].execution_id or 0))
     rows = []

@@ -9,10 +9,11 @@ from typing import Final
 from ..events import Status
 from ..settings import Problem
 from ..terminal import one_line
+from .entered import Forked
 from .marks import Mark
 from .outline import Node
-from .walks import Walk
-from .whereabouts import Forked, Whereabouts
+from .walk import Walk
+from .whereabouts import Whereabouts
 
 COLUMN: Final = 45
 """Where annotations stand, unless the line is longer."""
@@ -58,7 +59,7 @@ def coming(where: Whereabouts, run: RunStatus) -> Coming:
     if run.status == "completed":
         return Coming(None, [])
     asked: set[Walk] = set()
-    for leaf in _leaves(where.root):
+    for leaf in _leaves(where.walks.root):
         walk: Walk | None = leaf
         found = False
         while walk is not None and walk not in asked:
@@ -137,7 +138,7 @@ class _Trace:
         run, where = self.run, self.where
         if run.status != "failed" or run.problem is None:
             return {}
-        nodes = [walk.parent.at for _, walk in where.frames.values() if walk.parent is not None]
+        nodes = [walk.parent.at for _, walk in where.walks.frames.values() if walk.parent is not None]
         at = where.outline.at(run.problem.line)
         if at is not None:
             nodes.append(at)
@@ -168,7 +169,7 @@ class _Trace:
             return f"<-- RETRYING (attempt {attempt}/{of})"
         loops: dict[int, int] = {}
         for branch in mark.running:
-            loop = self.where.loop_around(branch)
+            loop = self.where.walks.loop_around(branch)
             if loop is None:
                 alone += 1
             else:

@@ -1,306 +1,155 @@
-"""Where what runs stands in its program: a walk per strand and frame, from statement to statement.
-
-Control flow tells the runtime nothing. Which part of an if was taken, that a catch began, that an if was passed by: all
-that is found out from the lines of what runs. Only parallels, loops and pipelines say themselves when they begin.
-"""
+"""The walks of a run: which strands and frames there are, who forked or called them, and how they come to their ends."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from collections.abc import Callable
 
-from .marks import Entered, Failure, Sheet
-from .outline import Node
+from ..tasks import Place
+from .entered import Forked, Looping
+from .marks import Sheet
+from .outline import Node, Outline
+from .walk import Walk
 
-_SILENT: Final = frozenset({"if", "try", "choice", "do"})
-"""Constructs that don't say when they begin."""
 
+class Walks:
+    """All walks that are under way, and those that ended badly and whose callers or forks have not gone on since."""
 
-class Walk:
-    """One strand of what runs, in one frame: the statement that it stands at, and the constructs around that."""
-
-    __slots__ = (
-        "at", "branch", "children", "entered", "execution_id", "failed_at", "failures", "parent", "scope",
-        "sheet", "stopped", "top",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        sheet: Sheet,
-        top: Node,
-        execution_id: int | None,
-        branch: str,
-        parent: Walk | None,
-        scope: Node | None = None,
-    ) -> None:
-        """`top` holds the statements that it goes through: the program, a block, a parallel, a loop, a pipeline.
-
-        `scope`: those of them that it keeps to, where that are not all: one branch.
-        """
+    def __init__(self, outline: Outline, sheet: Sheet) -> None:
+        self.outline = outline
         self.sheet = sheet
-        self.top = top
-        self.scope = scope
-        self.at = top
-        """A statement, or a construct at whose head it stands."""
-        self.execution_id = execution_id
-        self.branch = branch
-        self.parent = parent
-        self.entered: list[Entered] = []
-        """Outermost first."""
-        self.children: dict[Walk, None] = {}
-        """The frame that it called or the branches of its fork; also those that ended badly, until it goes on."""
-        self.failures: list[Failure] = []
-        """Errors on their way up through here, from the statement `failed_at`."""
-        self.failed_at = top
-        self.stopped = False
-        """It waits for a person, or the run stops: nothing moves it any more."""
-        if parent is not None:
-            parent.children[self] = None
+        self.root = Walk(sheet, outline.root, None, "", None)
+        self.stopping: Callable[[], bool] = _no
+        """Nothing may start in the run any more: what is cancelled now was not given up for another."""
+        self.frames: dict[int | None, tuple[Place, Walk]] = {}
+        """Those of frames, by execution id."""
+        self.asking: set[Walk] = set()
+        """Those that wait for the answer of a person who was asked."""
+        self.forks: dict[str, tuple[Forked | Looping, int]] = {}
+        """By scope path: the construct that forked a strand, and which of its branches or rounds it is."""
+        self._walks: dict[tuple[int | None, str], Walk] = {(None, ""): self.root}
 
-    def statement(self, node: Node | None) -> Node | None:
-        """The statement that is meant by `node`: branches may share a line of the script, which then names one of them."""
-        if node is None or self.scope is None or node.within(self.scope):
-            return node
-        return self.scope
+    def __len__(self) -> int:
+        return len(self._walks)
 
-    def move(self, target: Node) -> None:
-        """Go on at a statement, or at the head of a construct."""
-        if self.stopped:
-            return
-        flowing = not self.failures
-        if not flowing:
-            self._handle(target)
-        if target is self.at or not target.within(self.top):
-            return
-        up, node, left = self.at, target, None
-        into: list[Node] = []
-        self.at = target
-        while up is not node:
-            if up.depth < node.depth:
-                into.append(node)
-                node = _above(node)
-                continue
-            if flowing:
-                flowing = self._pass(up, left, None)
-            self._leave(up, flowing)
-            left, up = up, _above(up)
-        # `node` holds both; the way leads from `left` in it (None: its head) to the last of `into` (None: its head).
-        if flowing:
-            self._pass(node, left, into[-1] if into else None)
-        if not into:
-            self._enter_again(node, flowing)
-        while into:
-            self._enter(into.pop(), into[-1] if into else None, flowing)
+    def find(self, execution_id: int | None, branch: str) -> Walk | None:
+        """The walk of a strand in a frame, if anything has happened in it."""
+        return self._walks.get((execution_id, branch))
 
-    def end(self) -> None:
-        """Go on to the end of all that there is."""
-        if self.at is self.top and self.scope is None:
-            self._to_the_end(self.top.body)
-        self.move(self.top)
+    def here(self, execution_id: int | None, branch: str) -> Walk:
+        """The walk of a strand in a frame; in a branch or round this may be how it begins."""
+        walk = self._walks.get((execution_id, branch))
+        if walk is not None:
+            return walk
+        fork = self.forks.get(branch)
+        if fork is None:
+            return self._new(self.outline.root, execution_id, branch, self.root)
+        forked, index = fork
+        if isinstance(forked, Looping):
+            forked.running.add(index)
+            return self._new(forked.node, execution_id, branch, forked.walk)
+        forked.stands[index] = "executing"
+        return self._new(forked.node, execution_id, branch, forked.walk, forked.clause_of(index))
 
-    def start(self, entered: Entered) -> None:
-        """Enter a construct that says so itself."""
-        self.move(entered.node)
-        if entered.node.parent is not None:
-            self._leave(entered.node, True)
-        self.entered.append(entered)
-        self.sheet.enter(entered)
+    def call(self, caller: Walk, place: Place, branch: str) -> None:
+        """A block is called: its frame has a walk of its own."""
+        block = self.outline.block(place.block) or self.outline.root
+        self.sheet.reached.add(block)
+        walk = self._new(block, place.execution_id, branch, caller)
+        self.frames[place.execution_id] = (place, walk)
 
-    def finish(self, entered: Entered) -> None:
-        """Leave a construct that says so itself, unless the walk is past it already."""
-        if entered not in self.entered:
-            return
-        self.move(entered.node)
-        while self.entered and self.entered[-1] is not entered:
-            self.sheet.leave(self.entered.pop())
-        self._leave(entered.node, True)
+    def _new(
+        self, top: Node, execution_id: int | None, branch: str, parent: Walk, scope: Node | None = None
+    ) -> Walk:
+        walk = Walk(self.sheet, top, execution_id, branch, parent, scope)
+        self._walks[execution_id, branch] = walk
+        return walk
 
-    def abandon(self, skipped: bool) -> None:
-        """End where it stands."""
-        while self.entered:
-            entered = self.entered.pop()
-            self.sheet.leave(entered)
-            mark = self.sheet.mark(entered.node)
-            mark.skip() if skipped else mark.complete()
-        if self.parent is not None:
-            self.parent.children.pop(self, None)
+    # Going on and ending
 
-    # Errors
+    def go(
+        self, place: Place, branch: str, line: int | None, *, at_head: bool = False
+    ) -> tuple[Walk, Node | None]:
+        """Something happens at a line: the walk that is there now, and the statement.
 
-    def fail(self, node: Node, failures: Iterable[Failure]) -> None:
-        """Errors go up from a statement of this walk."""
-        self.failed_at = node
-        self.failures.extend(failures)
-
-    def _handle(self, target: Node) -> None:
-        """Going on after an error means that it was caught, unless it leads through a finally."""
-        node = target
-        while node is not self.top and node.parent is not None:
-            node, clause = node.parent, node
-            if clause.kind == "finally" and self.failed_at.within(node) and not self.failed_at.within(clause):
-                return
-        for failure in self.failures:
-            failure.caught = True
-        self.failures.clear()
-
-    # Statements that nothing tells of
-
-    def _pass(self, node: Node, left: Node | None, right: Node | None) -> bool:
-        """Mark what was passed silently in the body of `node`, between two of its parts (None: its head, its end).
-
-        False where the way out of it isn't known.
+        `at_head`: it is what the line begins with that happens, not something inside of it.
         """
-        body = node.body
-        if left is None:
-            if right is not None and right.index > 0:
-                self._passed(body[: right.index])
-            return True
-        if left.index < 0:
-            return True
-        if right is not None and right.index > left.index:
-            self._passed(body[left.index + 1 : right.index])
-            return True
-        on = self._to_the_end(body[left.index + 1 :])
-        if right is not None and right.index > 0:
-            # Another element goes through a pipeline's body.
-            self._passed(body[: right.index])
-        return on
+        walk = self.here(place.execution_id, branch)
+        node = walk.statement((self.outline.beginning(line) if at_head else None) or self.outline.at(line))
+        if not self.stopping():
+            self.go_on(walk)
+            walk.move(node or walk.at)
+        return walk, node
 
-    def _passed(self, statements: Sequence[Node]) -> None:
-        for node in statements:
-            mark = self.sheet.mark(node)
-            if node.sort == "if":
-                self._not_taken(node, node.clauses)
-            elif node.silent or node.sort in ("try", "do"):
-                mark.complete()
+    def go_on(self, walk: Walk) -> None:
+        """Nothing is left of what ended badly below a walk that goes on."""
+        while walk.children:
+            child = next(iter(walk.children))
+            if child.stopped and child.scope is not None:
+                # It waits for a person whom nobody needs any more.
+                self.sheet.mark(child.scope).skip()
+            self.abandon(child, skipped=child.stopped)
 
-    def _to_the_end(self, statements: Sequence[Node]) -> bool:
-        """Go through what is left of a body, as far as nothing would have told of it; False where it left before."""
-        for place, node in enumerate(statements):
-            if node.sort == "plain":
-                if node.silent:
-                    self.sheet.mark(node).complete()
-                if node.leaves or not node.silent:
-                    return False
-            elif node.sort not in ("if", "try", "do"):
-                return False
-            elif node.leaves:
-                self._left_in(node, statements[place + 1 :])
-                return False
-            else:
-                self._passed((node,))
-        return True
+    def end(self, walk: Walk) -> None:
+        """A walk came to its end."""
+        self.go_on(walk)
+        walk.end()
+        walk.abandon(skipped=False)
+        if walk is not self.root:
+            self._forget(walk)
 
-    def _left_in(self, node: Node, after: Sequence[Node]) -> None:
-        """It is left somewhere from a construct on: in it, where what comes `after` would have told of itself."""
-        self.sheet.reached.add(node)
-        telling = next((n for n in after if n.leaves or not (n.silent or n.sort in ("if", "try", "do"))), None)
-        if node.sort == "if" and not node.clauses and telling is not None and not telling.leaves:
-            self.sheet.mark(node).complete()
+    def tolerate(self, walk: Walk) -> None:
+        """A branch or round failed where that is no error."""
+        walk.catch()
+        self.abandon(walk, skipped=False)
 
-    def _not_taken(self, node: Node, clauses: Sequence[Node]) -> None:
-        """None of the conditions of an if held, from where it was left on; an else says nothing when it is silent."""
-        self.sheet.reached.add(node)
-        for part in (node, *clauses):
-            mark = self.sheet.mark(part)
-            mark.complete() if part.kind == "else" else mark.skip()
+    def abandon(self, walk: Walk, *, skipped: bool) -> None:
+        """A walk ends where it stands, with all that it began."""
+        below = [walk]
+        for above in below:
+            below.extend(above.children)
+        for ended in reversed(below):
+            if ended in self.asking:
+                self.asking.discard(ended)
+                self.sheet.mark(ended.at).stop(ended.branch)
+            ended.abandon(skipped)
+            self._forget(ended)
 
-    # Constructs
+    def _forget(self, walk: Walk) -> None:
+        self._walks.pop((walk.execution_id, walk.branch), None)
+        _, frame = self.frames.get(walk.execution_id, (None, None))
+        if frame is walk:
+            del self.frames[walk.execution_id]
 
-    def _enter(self, part: Node, then: Node | None, flowing: bool) -> None:
-        """Enter a statement or clause, on the way to `then` in it (None: to its head)."""
-        above = self.entered[-1] if self.entered else None
-        if above is not None and above.node is part.parent:
-            self._take(above, part, asking=then is None and part.kind == "elif")
-        if part.is_construct and (then is not None or part.sort in _SILENT):
-            entered = Entered(part)
-            self.entered.append(entered)
-            self.sheet.enter(entered)
-        if then is not None and flowing:
-            self._pass(part, None, then)
+    # Strands
 
-    def _enter_again(self, node: Node, flowing: bool) -> None:
-        """Be back at the head of a construct: those that don't tell of rounds begin anew."""
-        if node.sort in _SILENT and self.entered and self.entered[-1].node is node:
-            self._leave(node, flowing)
-            self._enter(node, None, flowing)
+    def loop_around(self, branch: str) -> Looping | None:
+        """The innermost concurrent loop that a strand is a round of."""
+        while (fork := self.forks.get(branch)) is not None:
+            if isinstance(fork[0], Looping):
+                return fork[0]
+            branch = fork[0].branch
+        return None
 
-    def _leave(self, node: Node, flowing: bool) -> None:
-        if not self.entered or self.entered[-1].node is not node:
-            return
-        entered = self.entered.pop()
-        self.sheet.leave(entered)
-        clause, mark = entered.clause, self.sheet.mark
-        if node.sort == "if":
-            if entered.decided and clause is not None:
-                mark(clause).complete()
-            elif clause is not None and flowing:
-                later = node.clauses[node.clauses.index(clause) + 1 :] if clause is not node else node.clauses
-                mark(clause).skip()
-                for part in later:
-                    mark(part).complete() if part.kind == "else" else mark(part).skip()
-            return
-        for part in node.clauses if node.sort == "try" else ():
-            # An error that leads past a catch went through it.
-            if part.kind == "finally" or entered.caught or not flowing:
-                mark(part).complete()
-            else:
-                mark(part).skip()
-        if node.sort == "choice" and clause is not None:
-            mark(clause).complete()
-        mark(node).complete()
+    def outermost_loop(self, branch: str) -> int:
+        """The number of the outermost concurrent loop that a strand runs in; 0 outside of any."""
+        number = 0
+        while (fork := self.forks.get(branch)) is not None:
+            if isinstance(fork[0], Looping):
+                number = fork[0].number
+            branch = fork[0].branch
+        return number
 
-    def _take(self, entered: Entered, part: Node, asking: bool) -> None:
-        """Go on in a part of an if, a try or a choice: a clause, or a statement of its own body."""
-        node, mark = entered.node, self.sheet.mark
-        clause = part if part.index < 0 else node
-        if clause is entered.clause and (entered.decided or node.sort != "if"):
-            return
-        if node.sort == "if":
-            parts = (node, *node.clauses)
-            place = parts.index(clause)
-            for other in parts[:place] if asking else (*parts[:place], *parts[place + 1 :]):
-                mark(other).skip()
-            entered.decided = not asking
-        elif node.sort == "choice":
-            for other in node.clauses:
-                if other is not clause:
-                    mark(other).skip()
-        elif node.sort == "try":
-            if entered.clause is not None and entered.clause is not node:
-                mark(entered.clause).complete()
-            entered.failed |= clause.kind == "catch" or bool(self.failures)
-            entered.caught |= clause.kind == "catch"
-            catch = node.clause("catch")
-            if clause.kind == "finally" and catch is not None and not entered.caught:
-                mark(catch).skip()
-        entered.clause = clause
-
-    def chose(self, label: str) -> None:
-        """The choice at whose head it stands was made."""
-        entered = self.entered[-1] if self.entered else None
-        if entered is not None and entered.node is self.at and self.at.sort == "choice":
-            outline = self.sheet.outline
-            taken = next((o for o in self.at.clauses if outline.label(o) == label), None)
-            if taken is not None:
-                self._take(entered, taken, asking=False)
-
-    # What comes
-
-    def ahead(self) -> Iterator[Node]:
-        """The statements that come after this one, as far as it is known that they will: no clause not yet taken."""
-        node = self.at
-        if node is self.top or (node in self.sheet.inside and node.sort not in ("if", "choice")):
-            yield from node.body
-        while node is not self.top:
-            node, part = _above(node), node
-            if part.index >= 0:
-                yield from node.body[part.index + 1 :]
-            final = node.clause("finally") if node.sort == "try" else None
-            if final is not None and part is not final:
-                yield from final.body
+    def is_given_up(self, branch: str) -> bool:
+        """A strand is not needed any more: another branch won, or one failed."""
+        while (fork := self.forks.get(branch)) is not None:
+            forked, index = fork
+            if isinstance(forked, Forked) and forked.stands[index] == "cancelled":
+                return True
+            if isinstance(forked, Looping) and index in forked.given_up:
+                return True
+            branch = forked.branch
+        return False
 
 
-def _above(node: Node) -> Node:
-    assert node.parent is not None, "the program itself is never left"
-    return node.parent
+def _no() -> bool:
+    return False
