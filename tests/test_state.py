@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from prose_runtime.state.state_md import FRAMES
 from prose_runtime.state.trace import COLUMN
 from prose_runtime.state.whereabouts import COMPLETED
 from semantics.moments import constructs, looked_at, noted, stack, status, trace
+from semantics.playing import Still
 
 
 @pytest.fixture(autouse=True)
@@ -140,6 +144,22 @@ def test_the_last_file_is_written_at_every_end() -> None:
         assert status(looked.found["end"]) == f"{wanted} (simulated)"
 
 
+def test_a_run_that_is_taken_up_again_began_when_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = count()
+    monkeypatch.setattr(
+        Still,
+        "now",
+        lambda clock: datetime(2026, 1, 15, tzinfo=UTC) + timedelta(minutes=next(ticks)),
+    )
+    looked = looked_at('session "a"\ninput x: "x"\n', ["end"], again={"x": "given"})
+    assert looked.outcome.status == "completed"
+    assert looked.outcome.directory is not None
+    records = (looked.outcome.directory / "journal.jsonl").read_text().splitlines()
+    lives = [json.loads(record)["at"] for record in records if json.loads(record)["r"] == "run"]
+    assert len(lives) == 2
+    assert f"\nstarted: {lives[0]}\n" in looked.found["end"]
+
+
 def test_secrets_are_not_shown() -> None:
     source = 'input api-key: "The key"\nsession "Use it"\nthrow "refused: {api-key}"\n'
     found = looked_at(source, ["end"], inputs={"api-key": "sk-very-secret"}).found
@@ -183,7 +203,12 @@ loop until **never ever** (max: LIMIT):
         looked = looked_at(source.replace("LIMIT", str(limit)), [], answers, prose_dir=place)
         where = looked.file._where
         sizes.append(
-            [len(where.walks), len(where.walks.forks), len(where._constructs), len(where.walks.frames)]
+            [
+                len(where.walks),
+                len(where.walks.forks),
+                len(where._constructs),
+                len(where.walks.frames),
+            ]
         )
         assert len(where.completed) <= COMPLETED
         assert where.sheet.inside == {}

@@ -77,7 +77,9 @@ def check(text: str, source: str, status: Status) -> None:
     if status == "completed":
         assert constructs(text) == ""
         assert all(row[3] == "completed" for row in stack(text))
-        assert not any(word in note for note in notes for word in ("...next...", "[not yet", "<-- "))
+        assert not any(
+            word in note for note in notes for word in ("...next...", "[not yet", "<-- ")
+        )
 
 
 Watch = Callable[[], StateFile]
