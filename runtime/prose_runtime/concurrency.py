@@ -152,7 +152,7 @@ class _Parallel:
         if any(n >= len(self.works) for n in needed):
             return False
         self._fork(rerun)
-        if await rerun.done(self._running(needed), self._ended):
+        if await rerun.done(lambda: self._running(needed), self._ended):
             return True
         self.values, self.errors, self.stop = [None] * len(self.branches), {}, None
         return False

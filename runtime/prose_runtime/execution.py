@@ -180,6 +180,11 @@ class Execution:
 
     def tell(self, event: Event) -> None:
         """Tell the observers, once the records of what happened are durable: nothing is shown as done before."""
+        if not self.replay.over and (strand := strand_here.get(None)) is not None:
+            repeated = strand.rerun or strand.repeating
+            if repeated is not None:
+                repeated.events.append(event)
+                return
         if self._state is not None:
             # Its file is written after the records that it speaks of are durable.
             self._state.see(event)

@@ -158,6 +158,7 @@ class Strand:
         "outputs",
         "parent",
         "path",
+        "repeating",
         "rerun",
         "rounds",
         "stop",
@@ -188,6 +189,8 @@ class Strand:
         """What was identified in a race, scope path and content, kept for its record."""
         self.rerun: Rerun | None = parent.rerun if parent else None
         """The recorded race that this strand repeats: in it nobody is called."""
+        self.repeating: Rerun | None = None
+        """The recorded race below this strand that is being repeated."""
         self.loops: list[Rounds] = []
         self.rounds: tuple[int, ...] = parent.rounds if parent else ()
         """Numbers of the concurrent rounds that this strand is in, outermost first."""

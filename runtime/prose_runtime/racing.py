@@ -16,6 +16,7 @@ from .errors import ProseError
 from .frames import Strand, strand_here
 
 if TYPE_CHECKING:
+    from .events import Event
     from .execution import Execution
     from .replay import Replay
 
@@ -96,6 +97,8 @@ class Rerun:
         """What was identified in it: scope path and content."""
         self.used: list[str] = []
         """Identities of the records that it took."""
+        self.events: list[Event] = []
+        """What observers are to hear of it."""
         self._execution = execution
         self._counters = counters
 
@@ -108,10 +111,15 @@ class Rerun:
         return cls(execution, record["won"], record["failed"], record["counters"])
 
     async def done(
-        self, racing: Racing, ended: Callable[[int, BaseException | None, Any], None]
+        self, start: Callable[[], Racing], ended: Callable[[int, BaseException | None, Any], None]
     ) -> bool:
-        """Let all that is in `racing` end; False, with everything put back, where the journal lacks something."""
+        """Let all that `start` starts end; False, with everything put back, where the journal lacks something.
+
+        Observers hear of it once it is known to hold: of what is run again they would hear twice.
+        """
         execution, strand = self._execution, strand_here.get()
+        strand.repeating = self
+        racing = start()
         try:
             while racing.left:
                 number, task = await racing.next()
@@ -128,10 +136,14 @@ class Rerun:
                 # The race around this one is run again as a whole.
                 raise
             await racing.cancel()
+            self.events.clear()
             execution.replay.put_back(self)
             return False
         finally:
             await racing.cancel()
+            strand.repeating = None
+            for event in self.events:
+                execution.tell(event)
         execution.replay.count_on(strand, self._counters)
         return True
 

@@ -40,7 +40,7 @@ class Replay:
         self._occurrences: dict[tuple[str, str], int] = {}
         self._waiting: list[asyncio.Future[None]] = []
         self._listened = False
-        self._over = past.is_empty
+        self.over = past.is_empty
         """Nothing is left to be taken, and whatever came of it has come."""
 
     # Identities
@@ -135,7 +135,7 @@ class Replay:
         """
         if strand.rerun is not None:
             raise Unrecorded
-        if self._over:
+        if self.over:
             return
         if strand.parent is None:
             if not self._listened:
@@ -156,7 +156,7 @@ class Replay:
         if still < _STILL:
             asyncio.get_running_loop().call_soon(self._watch, still, self.moves)
             return
-        self._over = not self.past.left
+        self.over = not self.past.left
         waiting, self._waiting = self._waiting, []
         for one in waiting:
             if not one.done():

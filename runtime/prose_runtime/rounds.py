@@ -112,7 +112,9 @@ class ConcurrentLoop(Generic[T]):
         self._fork(rerun)
         numbers = sorted((*rerun.won, *rerun.failed))
         self._missing = frozenset(range(len(works))) - frozenset(numbers)
-        if numbers[-1] < len(works) and await rerun.done(self._running(numbers, works), self._take):
+        if numbers[-1] < len(works) and await rerun.done(
+            lambda: self._running(numbers, works), self._take
+        ):
             return True
         self.merged, self.filed, self.outputs, self.results = {}, Filed(), {}, {}
         self.failure = self.stop = None
