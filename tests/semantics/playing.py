@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import fnmatch
+import functools
 import io
 import json
 import random
@@ -296,8 +297,9 @@ def matches(pattern: str, text: str) -> bool:
     return fnmatch.fnmatchcase(text, escaped)
 
 
+@functools.lru_cache(maxsize=8)
 def built(source: str, name: str = "case.prose") -> tuple[str, Program]:
-    """The script of a program, and what it declares."""
+    """The script of a program, and what it declares; built once for all lives of a run."""
     compiled = compile(Source(source, name))
     assert compiled.text is not None, "it does not build:\n" + "\n".join(
         f"{d.code} {d.message}" for d in compiled.diagnostics
@@ -322,16 +324,20 @@ def play(
     shuffle: int | None = None,
     person: Mapping[str, str] | None = None,
     inputs: Mapping[str, Any] | None = None,
+    model: Provider | None = None,
     **settings: Any,
 ) -> Played:
-    """Compile `source` and run it to its end. `answers` is the text of an answers file; `person` answers inputs."""
+    """Compile `source` and run it to its end. `answers` is the text of an answers file; `person` answers inputs.
+
+    `model` answers instead of `simulate`.
+    """
     script, program = built(source)
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "answers.toml"
     file.write_text(answers, encoding="utf-8")
     watching, clock = Watching(), Still()
     provider = Ordering(
-        Simulator(Answers.load(file, source)),
+        model or Simulator(Answers.load(file, source)),
         order,
         None if shuffle is None else random.Random(shuffle),
     )

@@ -35,6 +35,11 @@ def rewrite(played: Played, change: Callable[[list[dict[str, Any]]], list[dict[s
     (played.directory / "journal.jsonl").write_text("".join(lines), encoding="utf-8")
 
 
+def cut(played: Played, kept: int) -> None:
+    """Leave so many records of the journal, as a crash does."""
+    rewrite(played, lambda found: found[:kept])
+
+
 def until(kind: str, text: str) -> Callable[[list[dict[str, Any]]], list[dict[str, Any]]]:
     """The journal up to the first record of a kind that has a text in it, that one included."""
 
