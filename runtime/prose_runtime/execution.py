@@ -90,8 +90,8 @@ class Execution:
         self.given = {name: Value(value) for name, value in settings.inputs.items()}
         self.summaries = None if store.keeps else Summaries(self)
         """Of long values: what keeps no files gives values whole or by their summaries."""
-        self.over = False
-        """The run has ended, and observers have heard so."""
+        self._loops: set[int] = set()
+        """Those that observers know to run."""
         self.steps = 0
         self.calls = 0
         """Steps of this life that were not taken from the journal."""
@@ -222,6 +222,7 @@ class Execution:
         """A loop begins; `of` is None where it has no bound. Returns the number that observers know it by."""
         number = self.next_construct()
         if self.observed:
+            self._loops.add(number)
             self.tell(LoopStarted(number, line, frame.place, self.here().path, sort, of))
         return number
 
@@ -232,9 +233,14 @@ class Execution:
 
     def loop_ended(self, number: int, exhausted: bool) -> None:
         """A loop ended: after all its rounds, or before."""
-        # The iterator of a loop that a Stop left lives on in the Stop's traceback, longer than the run.
-        if self.observed and not self.over:
+        if number in self._loops:
+            self._loops.remove(number)
             self.tell(LoopEnded(number, exhausted))
+
+    def end_loops(self) -> None:
+        """Tell that the loops have ended which a Stop left: their iterators live on in its traceback."""
+        for number in sorted(self._loops, reverse=True):
+            self.loop_ended(number, exhausted=False)
 
     def resolved(self, frame: Frame, name: str, found: Frame) -> None:
         """A name was read that stands in another frame."""

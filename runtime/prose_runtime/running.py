@@ -207,8 +207,8 @@ class _Life:
             problem = Problem(failed.message, _kind(failed))
         await settings.sessions.close()
         seconds = execution.clock.seconds() - self.started
+        execution.end_loops()
         execution.tell(RunEnded(store.run_id, status, execution.usage, seconds))
-        execution.over = True
         if failure is not None and not isinstance(failure, (ProseError, Stop)):
             raise failure
         resumable = store.keeps and (
