@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from playing import Played
-from resuming import again, asked, bindings, first, records, rewrite, until
+from resuming import again, asked, bindings, cut, first, records, rewrite, until
 
 FAILS = '"Break*" = { error = "it broke" }\n'
 
@@ -533,3 +533,18 @@ def test_many_rounds_that_are_cut_short(tmp_path: Path) -> None:
     resumed = again(tmp_path, source)
     assert resumed.calls == []
     assert resumed.outcome.exit_code == 0
+
+
+@pytest.mark.xfail(strict=True, reason="counted when it waits for a slot")
+def test_what_waited_for_its_turn_and_was_given_up_did_not_run(tmp_path: Path) -> None:
+    source = """
+        parallel ("first"):
+          a = session "A"
+          b = session "B"
+        """
+    played = first(tmp_path, source)
+    cut(played, 1)
+    resumed = again(tmp_path, source, max_concurrency=1)
+    assert asked(resumed) == ["A"]
+    assert resumed.outcome.resumed is not None
+    assert resumed.outcome.resumed.ran == 1
