@@ -91,6 +91,11 @@ def _started(program: Program, options: Options, line: str) -> int:
         _print(program, options, finished)
     except BrokenPipeError:
         _nobody_reads()
+    except OSError as problem:
+        _nobody_reads()
+        kept = f"; the run is kept in {_near(str(outcome.directory))}" if outcome.directory else ""
+        _say(f"error: the results can't be printed: {problem.strerror or problem}{kept}")
+        return outcome.exit_code or 1
     return outcome.exit_code
 
 

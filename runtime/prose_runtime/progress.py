@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from .events import (
@@ -123,7 +123,8 @@ class Display:
         self._flush()
         live, self._live = self._live, None
         if live is not None:
-            live.stop()
+            with suppress(OSError, ValueError):
+                live.stop()
 
     def aside(self) -> AbstractContextManager[None]:
         return _Aside(self._live) if self._live is not None else nullcontext()
@@ -156,7 +157,11 @@ class Display:
     def _flush(self) -> None:
         lines, self._lines = self._lines, []
         if lines and self._console is not None:
-            self._console.print("\n".join(lines), soft_wrap=True)
+            try:
+                self._console.print("\n".join(lines), soft_wrap=True)
+            except (OSError, ValueError):
+                # The terminal is gone: that is no reason to stop work that costs money.
+                self._console = None
 
     def _drawn(self) -> Table:
         from rich.spinner import Spinner

@@ -81,6 +81,8 @@ class Born:
     """What the files begin with that tell of it."""
     counts: bool
     ear: Ear | None
+    elsewhere: bool
+    """Its outputs go where they can't be read."""
 
 
 @dataclass
@@ -116,12 +118,15 @@ class Nursery:
         limits: Sequence[tuple[int, int]] = (),
         ignored: Sequence[int] = (),
         heard: bool = False,
+        out: str = "",
+        terminal: str = "",
     ) -> Born:
         """Begin a life of a script in a working directory.
 
         `fault` is armed; `signal` is sent at the n-th time of a point: (point, n, signal); `counts` counts the points; `limits` are
         what setrlimit is given; the signals `ignored` are so from before it begins; what it says is
-        `heard` while it lives.
+        `heard` while it lives. `out` is a file instead of the one that Life.out is read from, `terminal` that which it
+        has instead of files.
         """
         files = folder / f"life-{next(self.numbers)}"
         counts = counts or signal is not None
@@ -130,7 +135,8 @@ class Nursery:
             "arguments": list(arguments),
             "folder": str(folder),
             "environ": {"PROSE_FAULT": fault or (UNREACHED if counts else ""), **(environ or {})},
-            "out": f"{files}.out",
+            "out": out or f"{files}.out",
+            "terminal": terminal,
             "err": f"{files}.err",
             "calls": f"{files}.calls",
             "points": f"{files}.points" if counts else None,
@@ -140,7 +146,7 @@ class Nursery:
             "ignored": list(ignored),
         }
         ear = Ear(files.with_suffix(".err")) if heard else None
-        return Born(self._said({"start": spec})["pid"], files, counts, ear)
+        return Born(self._said({"start": spec})["pid"], files, counts, ear, bool(out))
 
     def ended(self, born: Born) -> Life:
         """Wait for its end."""
@@ -150,7 +156,7 @@ class Nursery:
         points = files.with_suffix(".points")
         return Life(
             code,
-            files.with_suffix(".out").read_text(encoding="utf-8"),
+            "" if born.elsewhere else files.with_suffix(".out").read_text(encoding="utf-8"),
             born.ear.all() if born.ear else files.with_suffix(".err").read_text(encoding="utf-8"),
             [json.loads(line)[0] for line in lines],
             json.loads(points.read_text(encoding="utf-8")) if born.counts else {},

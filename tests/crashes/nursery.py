@@ -81,12 +81,14 @@ def watch_points(path: str, sent: Sequence[Any] | None) -> None:
 
 def begin(spec: dict[str, Any]) -> None:
     """Make this process what a script's would be when it starts."""
-    os.setpgid(0, 0)
+    # A process group of its own; the terminal that is opened next is then its own, too.
+    os.setsid()
     os.chdir(spec["folder"])
     for descriptor, path, flags in (
         (0, os.devnull, os.O_RDONLY),
         (1, spec["out"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC),
         (2, spec["err"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC),
+        *((number, spec["terminal"], os.O_RDWR) for number in range(3) if spec["terminal"]),
     ):
         os.dup2(os.open(path, flags, 0o600), descriptor)
     for name, value in spec["environ"].items():

@@ -185,6 +185,19 @@ def test_a_file_stands_where_the_run_is_to_be_kept(nursery: Nursery, tmp_path: P
     assert other.code == 0
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_results_that_can_not_be_printed_are_an_error(nursery: Nursery, tmp_path: Path) -> None:
+    work = WORKLOADS["hello"]
+    life = nursery.live(work.script, work.simulated, tmp_path, out="/dev/full")
+    assert life.code == 1
+    kept = Kept.only(tmp_path)
+    assert kept is not None
+    assert "the results can't be printed: No space left on device" in life.err
+    assert kept.name in life.err.splitlines()[-1]
+    assert "Traceback" not in life.err
+    assert "status: completed" in kept.state
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_may_not_be_written(nursery: Nursery, tmp_path: Path) -> None:
     work = WORKLOADS["hello"]

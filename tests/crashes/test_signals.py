@@ -135,6 +135,26 @@ def test_the_other_signals_stop_now(number: int, at_work: AtWork) -> None:
     at_work.check_goes_on(["One", "Three", "Two"])
 
 
+def test_a_terminal_that_goes_away_stops_the_run_and_its_state_is_saved(
+    server: LoopbackServer, nursery: Nursery, tmp_path: Path
+) -> None:
+    work = compiled('session "One"\n', tmp_path / "program")
+    hold = server.hold()
+    here, there = os.openpty()
+    born = nursery.start(
+        work.script, [], tmp_path, environ=reaching(server.base_url), terminal=os.ttyname(there)
+    )
+    assert hold.arrived.wait(30)
+    os.close(there)
+    os.close(here)
+    life = nursery.ended(born)
+    assert life.code == 130
+    kept = Kept.only(tmp_path)
+    assert kept is not None
+    assert "status: interrupted" in kept.state
+    assert not (kept.directory / "traceback.txt").exists()
+
+
 @pytest.mark.parametrize("number", NOW)
 def test_who_ignores_a_signal_goes_on_ignoring_it(
     number: int, server: LoopbackServer, nursery: Nursery, tmp_path: Path

@@ -60,12 +60,12 @@ def remove_unfinished(folder: Path) -> None:
 
 
 @contextmanager
-def about(path: Path) -> Iterator[None]:
-    """An OSError in it is about this path; the system's own name of it may be none, or a temporary one."""
+def about(folder: Path, name: str = "") -> Iterator[None]:
+    """An OSError in it is about this file; the system's own name of it may be none, or a temporary one."""
     try:
         yield
     except OSError as problem:
-        problem.filename = str(path)
+        problem.filename = str(folder / name)
         raise
 
 
@@ -111,7 +111,7 @@ def _put(place: int, folder: Path, files: Sequence[tuple[str, bytes]], faults: F
             for name, data in files:
                 temporary = f".{name}{mark}"
                 made.append(temporary)
-                with about(folder / name):
+                with about(folder, name):
                     descriptor = make(temporary, flags, 0o600, dir_fd=place)
                     descriptors.append(descriptor)
                     left = memoryview(data)
@@ -119,13 +119,13 @@ def _put(place: int, folder: Path, files: Sequence[tuple[str, bytes]], faults: F
                         left = left[write(descriptor, left) :]
             _send_on(descriptors)
             for (name, _), descriptor in zip(files, descriptors, strict=True):
-                with about(folder / name):
+                with about(folder, name):
                     sync(descriptor)
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
         for (name, _), temporary in zip(files, made, strict=True):
-            with about(folder / name):
+            with about(folder, name):
                 rename(temporary, name, src_dir_fd=place, dst_dir_fd=place)
     except BaseException:
         for temporary in made:
