@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .costs import spent_in
-from .errors import LimitReached, ProseError
+from .errors import LimitReached, ProseError, Stop
 from .events import (
     AttemptStarted,
     StepCancelled,
@@ -189,10 +189,12 @@ async def _called(
         execution.store.record({"r": "cancelled", "id": identity, "kind": seen.kind}, paid=False)
         execution.tell(StepCancelled(seen))
         raise
-    except LimitReached as reached:
+    except Stop as stop:
         if called:
             execution.tell(StepCancelled(seen))
-        raise execution.stopped_by(reached) from None
+        if isinstance(stop, LimitReached):
+            raise execution.stopped_by(stop) from None
+        raise
     finally:
         if held:
             slots.give_back()
@@ -418,7 +420,7 @@ class SessionStep(Step[Value]):
             )
             strand.account = strand.account.with_result(Entry(label, value, path))
             if frame is execution.root:
-                execution.last = value
+                strand.last = value
         else:
             execution.bind(frame, target.name, target.kind, value, self.line, result=True)
             path = strand.account.results[-1].path

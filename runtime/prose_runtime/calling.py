@@ -68,7 +68,7 @@ def block_call(
         if not value.is_null and not strand.account.newest_is(value):
             strand.account = strand.account.with_result(Entry(block.name, value))
         if caller is execution.root:
-            execution.last = value
+            strand.last = value
         return value
 
     return Step(start, line)

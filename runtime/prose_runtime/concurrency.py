@@ -251,7 +251,7 @@ class _Parallel:
                 self._bind(number, branch.name, value)
         joined = Joined.of([branch.name for branch in self.branches], values)
         if self.run._frame is execution.root:
-            execution.last = joined.value
+            strand.last = joined.value
         return joined
 
     def _value(self, number: int) -> Value:

@@ -83,7 +83,6 @@ class Execution:
         self.costs = self.replay.past.costs
         """What all lives have."""
         self.limits = Limits(settings.bounds, self.costs, clock)
-        self.last: Value | None = None
         self.stopping: Stop | None = None
         """Set once nothing may start any more; what runs is let finish."""
         self._waits: set[asyncio.Future[Any]] = set()
@@ -325,7 +324,7 @@ class Execution:
         if kind == "output":
             strand.give(frame, name, value)
         if frame is self.root:
-            self.last = value
+            strand.last = value
         if self.observed:
             was = known.value if kind == "assign" and known else None
             self.tell(

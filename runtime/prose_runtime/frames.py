@@ -153,6 +153,7 @@ class Strand:
         "failures",
         "filed",
         "in_race",
+        "last",
         "latest",
         "loops",
         "outputs",
@@ -181,6 +182,8 @@ class Strand:
         """The chain of the steps that changed anything outside the run: part of the identity of sessions with tools."""
         self.latest: Mapping[Agent, Value] = parent.latest if parent else {}
         """Per agent the result of its newest session."""
+        self.last: Value | None = None
+        """The value of the newest statement of the root that made one, in program order."""
         self.failures: tuple[Failure, ...] = ()
         """Failed steps that may yet end the run: not known to be caught."""
         self.filed = Filed()

@@ -60,7 +60,7 @@ def pipeline_step(
         if target is not None:
             execution.bind(run._frame, target.name, target.kind, value, line, result=True)
         elif run._frame is execution.root:
-            execution.last = value
+            strand_here.get().last = value
         return value
 
     return Step(start, line)

@@ -216,6 +216,8 @@ class ConcurrentLoop(Generic[T]):
         self.strand.fold_outputs(self.outputs)
         self.strand.join_accounts([self.strands[number] for number in sorted(self.results)])
         self.execution.refile(self.strand, self.filed)
+        lasts = [self.strands[number].last for number in sorted(self.results)]
+        self.strand.last = next((last for last in reversed(lasts) if last is not None), self.strand.last)
         self.strand.touch(self.strands)
 
 

@@ -222,7 +222,7 @@ class _Life:
             status,
             exit_code,
             {name: given[name] for name in names},
-            execution.last,
+            execution.strand.last,
             execution.costs,
             store.directory,
             problem,

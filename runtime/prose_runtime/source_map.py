@@ -28,7 +28,7 @@ class Source:
 
     def excerpt(self, line: int | None) -> str:
         """The line of the program that an error is about, as diagnostics show it; empty where it isn't known."""
-        all_lines = self.text.splitlines()
+        all_lines = self.text.split("\n")
         if line is None or not 1 <= line <= len(all_lines):
             return ""
         gutter = " " * len(str(line))

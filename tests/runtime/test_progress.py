@@ -3,6 +3,7 @@
 import io
 import os
 import pty
+import select
 from pathlib import Path
 
 import pytest
@@ -95,11 +96,15 @@ def test_the_display_draws_what_runs(monkeypatch: pytest.MonkeyPatch) -> None:
         display.open()
         for event, _ in EVENTS[:4]:
             display.see(event)
+        assert display._live is not None
+        display._live.refresh()
         with display.aside():
             out.write("asked\n")
         display.close()
         out.flush()
-        drawn = os.read(ours, 100_000).decode()
+        drawn = ""
+        while select.select([ours], [], [], 0)[0]:
+            drawn += os.read(ours, 100_000).decode()
     os.close(ours)
     assert "run R1 of brief.prose" in drawn
     assert "facts in profile #43" in drawn
