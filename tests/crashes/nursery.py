@@ -144,6 +144,9 @@ def load() -> None:
 
 
 def main() -> None:
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # Whatever the tests were started with.
+        signal.signal(number, signal.SIG_DFL)
     load()
     # What is loaded is never looked through again, so that children share it.
     gc.collect()
