@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -54,12 +55,29 @@ class Frame:
 
 @dataclass
 class World:
-    """A run of the interpreter: what sessions were asked, and what was written since each fork."""
+    """A run of the interpreter: what sessions were asked and where, and what was written since each fork."""
 
     root: Frame
     bodies: dict[str, Any]
     log: list[str] = field(default_factory=list)
     forks: list[list[tuple[Frame, str, Any, str]]] = field(default_factory=list)
+    path: tuple[str, ...] = ()
+    """The branches and concurrent rounds around what runs, outermost first; a round is known by its item."""
+    steps: list[tuple[tuple[str, ...], str]] = field(default_factory=list)
+    """What sessions were asked, with their paths."""
+
+    def ask(self, prompt: str) -> None:
+        self.log.append(prompt)
+        self.steps.append((self.path, prompt))
+
+    @contextmanager
+    def within(self, branch: str) -> Iterator[None]:
+        """What runs is in a branch or a concurrent round."""
+        self.path = (*self.path, branch)
+        try:
+            yield
+        finally:
+            self.path = self.path[:-1]
 
     def find(self, frame: Frame | None, name: str) -> Frame | None:
         while frame is not None:
@@ -158,7 +176,7 @@ class Session:
 
     def run(self, w: World, f: Frame) -> Any:
         asked = self.words + "".join(f" {text_of(w.read(f, name))}" for name in self.names)
-        w.log.append(asked)
+        w.ask(asked)
         return f"[simulated] {asked if len(asked) <= 120 else asked[:119] + '…'}"
 
 
@@ -222,9 +240,16 @@ class For:
 
             return one
 
+        def round(number: int, item: int) -> Callable[[], None]:
+            def one() -> None:
+                with w.within(f"item {item}.{self.items[:number].count(item)}"):
+                    work(item)()
+
+            return one
+
         try:
             if self.concurrent:
-                w.forked(f, [work(item) for item in self.items], copies=False)
+                w.forked(f, [round(n, item) for n, item in enumerate(self.items)], copies=False)
             else:
                 for item in self.items:
                     try:
@@ -379,14 +404,16 @@ class Parallel:
     def run(self, w: World, f: Frame) -> Any:
         values: list[Any] = []
 
-        def work(branch: Suite) -> Callable[[], None]:
+        def work(number: int, branch: Suite) -> Callable[[], None]:
             def one() -> None:
                 values.append(None)
-                values[-1] = branch.run(w, f)
+                with w.within(f"branch {number}"):
+                    values[-1] = branch.run(w, f)
 
             return one
 
-        w.forked(f, [work(branch) for branch in self.branches], copies=True)
+        works = [work(number, branch) for number, branch in enumerate(self.branches)]
+        w.forked(f, works, copies=True)
         return values
 
 
@@ -409,11 +436,13 @@ class Pipe:
         value: Any = self.items[0] if self.stage == "reduce" and self.items else None
         values: list[Any] = []
         try:
-            for item in self.items[1:] if self.stage == "reduce" else self.items:
+            for number, item in enumerate(self.items[1:] if self.stage == "reduce" else self.items):
                 f.names["item"] = (item, "item")
                 if self.stage == "reduce":
                     f.names["acc"] = (value, "item")
-                value = self.body.run(w, f)
+                round = w.within(f"item {item}.{self.items[:number].count(item)}")
+                with round if self.stage == "pmap" else nullcontext():
+                    value = self.body.run(w, f)
                 if self.stage != "filter":
                     values.append(value)
                 elif value:
@@ -668,12 +697,7 @@ class Maker:
         return Throw(self.fresh("thrown "))
 
     def program(self) -> tuple[str, World, Suite]:
-        root = Frame(None)
         numbers, texts = ["a", "b", "c"], ["s", "t"]
-        lines = [f"let {name} = {place}" for place, name in enumerate(numbers, 1)]
-        lines += [f'let {name} = "{name}"' for name in texts]
-        root.names = {name: (place, "own") for place, name in enumerate(numbers, 1)}
-        root.names |= {name: (name, "own") for name in texts}
         bodies: dict[str, Any] = {}
         for place, block in reversed(list(enumerate(BLOCKS))):
             own: list[Any] = []
@@ -693,12 +717,27 @@ class Maker:
         main = self.suite(numbers, texts, depth=self.depth, calls=BLOCKS, loop=False, block=False)
         more = self.suite(numbers, texts, depth=self.depth, calls=BLOCKS, loop=False, block=False)
         main = Suite([*main.statements, *more.statements])
-        for statement in main.statements:
-            lines += statement.lines()
-        lines += [f"output o_{name} = {name}" for name in numbers + texts]
-        for block in BLOCKS:
-            lines += ["", f"block {block}(p_{block}):", *bodies[block].indented()]
-        return "\n".join(lines) + "\n", World(root, bodies), main
+        return source_of(bodies, main), world_of(bodies), main
+
+
+ROOT: dict[str, int | str] = {"a": 1, "b": 2, "c": 3, "s": "s", "t": "t"}
+"""What a program begins with."""
+
+
+def source_of(bodies: dict[str, Any], main: Suite) -> str:
+    """The text of a program with these blocks."""
+    lines = [f"let {name} = {json.dumps(value)}" for name, value in ROOT.items()]
+    for statement in main.statements:
+        lines += statement.lines()
+    lines += [f"output o_{name} = {name}" for name in ROOT]
+    for block in BLOCKS:
+        lines += ["", f"block {block}(p_{block}):", *bodies[block].indented()]
+    return "\n".join(lines) + "\n"
+
+
+def world_of(bodies: dict[str, Any]) -> World:
+    """Where a program with these blocks begins."""
+    return World(Frame(None, {name: (value, "own") for name, value in ROOT.items()}), bodies)
 
 
 def maker_of(seed: int) -> Maker:
@@ -722,7 +761,7 @@ def check(seed: int, folder: Path) -> None:
     assert asked == world.log, f"{source}\nran {asked}\nnot {world.log}"
     if not failed:
         found = {name: value.plain() for name, value in ran.outcome.outputs.items()}
-        wanted = {f"o_{n}": world.root.names[n][0] for n in ("a", "b", "c", "s", "t")}
+        wanted = {f"o_{n}": world.root.names[n][0] for n in ROOT}
         assert found == wanted, f"{source}\nran {found}\nnot {wanted}"
 
 
