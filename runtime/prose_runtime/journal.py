@@ -135,7 +135,7 @@ class Journal:
 
     def read(self) -> Read:
         """What stands in it; half a record at its end is cut off. Raises OSError."""
-        found = read_journal(self._path)
+        found = read_journal(self._path, questions=False)
         if found.torn:
             self._cut(self._descriptor, found.size)
             self._size = found.size

@@ -142,6 +142,9 @@ class _Life:
         strand_here.set(execution.strand)
         notices.set(execution.warn)
         line_finder.set(self._line_in)
+        if not execution.replay.past.is_empty:
+            # Nothing that is taken from the journal waits for the disk: observers hear of it there and then.
+            await execution.store.durable(alone=True)
         await in_own_task(_coroutine(self.program.body(Run(execution, execution.root))))
 
     async def _ended(self, main: asyncio.Task[Any]) -> BaseException | None:

@@ -8,12 +8,17 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..errors import UsageError
 
 JOURNAL = "journal.jsonl"
 """The name of a run's journal."""
+
+_ASK: Final = b'{"r":"ask",'
+"""How the record of a question begins."""
+
+_decode: Final = json.JSONDecoder().raw_decode
 
 
 class Read(NamedTuple):
@@ -34,8 +39,11 @@ def first_record(path: Path) -> dict[str, Any]:
         return _record(lines.readline()) or {}
 
 
-def read_journal(path: Path) -> Read:
-    """Read a journal; raises OSError."""
+def read_journal(path: Path, *, questions: bool = True) -> Read:
+    """Read a journal; raises OSError.
+
+    Without `questions` what was asked (most of a long journal) is passed over unread: only what came of it is there.
+    """
     records: list[dict[str, Any]] = []
     damaged: list[int] = []
     size = 0
@@ -46,6 +54,8 @@ def read_journal(path: Path) -> Read:
                 torn = True
                 break
             size += len(line)
+            if not questions and line.startswith(_ASK):
+                continue
             record = _record(line)
             if record is not None:
                 records.append(record)
@@ -57,7 +67,10 @@ def read_journal(path: Path) -> Read:
 def _record(line: bytes) -> dict[str, Any] | None:
     """The record on a line; None where it is none."""
     try:
-        record = json.loads(line)
+        text = line.decode()
+        record, end = _decode(text)
+        if end < len(text) - 1:
+            return None
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) and isinstance(record.get("r"), str) else None
