@@ -1,10 +1,10 @@
-"""Block calls: a frame, a number, and a task of its own, so that 1,000 nested calls need no deep stack."""
+"""Block calls: a frame, a number, and now and then a task of its own, so that 1,000 nested calls need no deep stack."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from .events import FrameEntered, FrameLeft
 from .frames import Block, Bound, strand_here
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from .run import Run
 
 T = TypeVar("T")
+
+_TOGETHER: Final = 8
+"""Nested calls that share a task: one for each would cost three turns of the event loop, also where all is recorded."""
 
 
 def block_call(
@@ -57,7 +60,10 @@ def block_call(
         failed = True
         try:
             work = block.function(run._in(frame), *lifted, **lifted_by_name)
-            value = Value(await in_own_task(_coroutine(work)))
+            if frame.depth % _TOGETHER:
+                value = Value(await work)
+            else:
+                value = Value(await in_own_task(_coroutine(work)))
             failed = False
         finally:
             strand.filed.drop(frame)
