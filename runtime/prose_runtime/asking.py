@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 A = TypeVar("A", Answer, Decision)
 
+_SPENT_BEFORE = Usage()
+"""What a recorded answer costs now."""
+
 _LABEL = 80
 """Characters of a prompt that stand for a session without a name or title."""
 
@@ -86,13 +89,13 @@ async def performed(
     """
     taken = execution.replay.taken(strand, asked.identity, asked.bare)
     if taken is not None:
-        seen = replace(seen, recorded=True)
+        seen = seen.taken()
         if execution.observed:
             execution.tell(StepStarted(seen))
         return read(taken), seen, 0.0
     failure = execution.replay.past.failure(asked.identity)
     if failure is not None:
-        seen = replace(seen, recorded=True)
+        seen = seen.taken()
         raise _again(execution, strand, asked.identity, seen, failure)
     await execution.replay.live(strand)
     answer, seconds = await _called(execution, strand, asked, seen, call, sent, record)
@@ -378,9 +381,9 @@ class SessionStep(Step[Value]):
         if execution.summaries is not None:
             task = await execution.summaries.given_to(strand, task, seen)
         file = name or execution.replay.anonymous(strand, prepared.identity)
-        hints = Hints(name, self.line, self.title, agent=agent)
 
         async def call(reports: Reports) -> Answer:
+            hints = Hints(name, self.line, self.title, agent=agent)
             attempts = execution.replay.past.attempts(prepared.identity)
             return await execution.settings.sessions.answer(
                 task.named(name, hints, reports, attempts)
@@ -418,7 +421,7 @@ class SessionStep(Step[Value]):
                 if named
                 else execution.write_anonymous(frame, file, value, self.line)
             )
-            strand.account = strand.account.with_result(Entry(label, value, path))
+            strand.account = strand.account.with_result(Entry(label, value, path), new=not named)
             if frame is execution.root:
                 strand.last = value
         else:
@@ -576,9 +579,7 @@ _REPAIR: Kind = "repair"
 
 def _answer_of(record: Record) -> Answer:
     value = value_of_record(record)
-    return Answer(
-        value.text, value, model=record.get("model"), changed_world=bool(record.get("world"))
-    )
+    return Answer(value.text, value, _SPENT_BEFORE, record.get("model"), 1, bool(record.get("world")))
 
 
 def _decision_of(record: Record) -> Decision:

@@ -62,7 +62,7 @@ class Bound(NamedTuple):
 class Frame:
     """One invocation of a block, or the root."""
 
-    __slots__ = ("block", "caller", "depth", "execution_id", "nested", "outputs", "own", "strand")
+    __slots__ = ("block", "caller", "depth", "execution_id", "nested", "outputs", "own", "place", "strand")
 
     def __init__(
         self, strand: Strand, caller: Frame | None, block: str | None, execution_id: int | None
@@ -75,16 +75,8 @@ class Frame:
         self.own: dict[str, Bound] = {}
         self.outputs: dict[str, Value] = {}
         self.nested: Mapping[str, int] = caller.nested if caller else {}
-
-    @property
-    def place(self) -> Place:
+        self.place = Place(execution_id, block, self.depth, caller.execution_id if caller else None)
         """What a session in this frame is told about it."""
-        return Place(
-            self.execution_id,
-            self.block,
-            self.depth,
-            self.caller.execution_id if self.caller else None,
-        )
 
     def entered(self, strand: Strand, block: Block, execution_id: int) -> Frame:
         """The frame of a block that this one calls; raises RecursionLimitExceeded."""

@@ -42,8 +42,16 @@ def digest_of(value: Value) -> str:
 
 def content(kind: str, parts: Mapping[str, JSON]) -> str:
     """The digest of what a step asks and shows; absent and empty parts are the same."""
-    given = {name: part for name, part in parts.items() if part not in (None, "", [], {})}
-    return digest(kind + _canonical(given))
+    given = [kind]
+    for name in sorted(parts):
+        part = parts[name]
+        if isinstance(part, str):
+            # Most parts are texts: with their lengths they need no encoding.
+            if part:
+                given.append(f'{name}"{len(part)}"{part}')
+        elif part or part is False or part == 0:
+            given.append(f"{name}{_canonical(part)}")
+    return digest("\n".join(given))
 
 
 def labelled(entries: Sequence[Entry]) -> list[JSON]:

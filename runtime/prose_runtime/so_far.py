@@ -27,10 +27,13 @@ class Account:
         kept = [e for e in self.inputs if e.label != entry.label]
         return Account((*kept, entry), self.results)
 
-    def with_result(self, entry: Entry) -> Account:
-        """The account after one more result; a rebound name keeps its newest value only."""
+    def with_result(self, entry: Entry, *, new: bool = False) -> Account:
+        """The account after one more result; a rebound name keeps its newest value only.
+
+        `new`: no other result can have its path.
+        """
         results = self.results
-        if entry.path is not None:
+        if entry.path is not None and not new:
             results = tuple([e for e in results if e.path != entry.path])
         return Account(self.inputs, (*results[-(MOST - 1) :], entry))
 

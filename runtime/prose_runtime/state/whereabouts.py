@@ -107,6 +107,9 @@ class Whereabouts:
 
     def _step_started(self, event: StepStarted) -> None:
         step = event.step
+        if step.recorded:
+            # It ends as soon as it starts: then it is seen.
+            return
         _, node = self.walks.go(step.place, step.branch, step.line)
         self.steps += 1
         if node is not None:
@@ -123,6 +126,11 @@ class Whereabouts:
             self.sheet.mark(node).retrying.pop(event.step.number, None)
 
     def _step_ended(self, step: StepSeen) -> tuple[Walk, Node | None]:
+        if step.recorded:
+            walk, node = self.walks.go(step.place, step.branch, step.line)
+            if node is not None:
+                self.sheet.mark(node).begun = True
+            return walk, node
         self.steps -= 1
         walk, node = self._of(step)
         if node is not None:
