@@ -43,9 +43,11 @@ def command(program: Program, arguments: Sequence[str] | None = None) -> int:
         _say(f"{Path(line.split()[-1]).name}: {stop.message}")
         return stop.exit_code
     except BrokenPipeError:
-        return _nobody_reads()
+        return 0
     except KeyboardInterrupt:
         return 130
+    finally:
+        _let_go()
 
 
 def _listed(program: Program, options: Options) -> int:
@@ -90,9 +92,8 @@ def _started(program: Program, options: Options, line: str) -> int:
     try:
         _print(program, options, finished)
     except BrokenPipeError:
-        _nobody_reads()
+        return outcome.exit_code
     except OSError as problem:
-        _nobody_reads()
         kept = f"; the run is kept in {_near(str(outcome.directory))}" if outcome.directory else ""
         _say(f"error: the results can't be printed: {problem.strerror or problem}{kept}")
         return outcome.exit_code or 1
@@ -143,10 +144,14 @@ def _say(text: str) -> None:
         pass
 
 
-def _nobody_reads() -> int:
-    """Keep the interpreter from complaining about the closed pipe at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    return 0
+def _let_go() -> None:
+    """Keep the interpreter from complaining at its end where nobody reads: a closed pipe, a terminal that is gone."""
+    for stream, descriptor in ((sys.stdout, 1), (sys.stderr, 2)):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
 
 
 def _near(path: str) -> str:

@@ -126,9 +126,8 @@ def born(spec: dict[str, Any]) -> int:
     if pid:
         return pid
     code = live(spec)
-    left = [t.name for t in threading.enumerate() if t is not threading.main_thread()]
-    if left:
-        print("threads are left:", left, file=sys.stderr)
+    # Daemons end with the process: one that draws, one that waits for a person.
+    if [t for t in threading.enumerate() if t is not threading.main_thread() and not t.daemon]:
         code = LEFT
     sys.stdout.flush()
     sys.stderr.flush()
