@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import prose_runtime
@@ -87,6 +91,19 @@ def test_a_script_says_what_is_wrong_with_the_variable(nursery: Nursery, tmp_pat
     assert life.code == 2
     assert "'nowhere.before=kill' is no fault" in life.err
     assert not (tmp_path / ".prose").exists()
+
+
+def test_a_process_of_its_own_dies_and_its_run_goes_on(tmp_path: Path) -> None:
+    # As people do it: no nursery, no counting.
+    command = [sys.executable, str(WORKLOADS["hello"].script), "--provider", "simulate", "--json"]
+    armed = {**os.environ, "PROSE_FAULT": "journal.append.after:2=kill"}
+    first = subprocess.run(command, cwd=tmp_path, env=armed, capture_output=True, timeout=60)
+    assert first.returncode == -signal.SIGKILL
+    again = subprocess.run(
+        [*command, "--resume", "last"], cwd=tmp_path, capture_output=True, timeout=60
+    )
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["status"] == "completed"
 
 
 def test_a_run_reaches_both_points_of_every_operation(nursery: Nursery, tmp_path: Path) -> None:

@@ -107,7 +107,9 @@ def test_a_secret_survives_a_kill_at_every_moment(nursery: Nursery, tmp_path: Pa
     work = compiled(SECRET, tmp_path / "program", "--api-key", "sk-secret", "--topic", "rain")
     whole = Undisturbed.run(nursery, work, tmp_path / "whole")
     for point, times in whole.life.points.items():
-        for time in range(1, times + 1) if point.startswith(("file.", "journal.append")) else ():
+        if not point.startswith(("file.rename", "journal.append")):
+            continue
+        for time in range(1, times + 1):
             run = Crashed(nursery, whole, tmp_path / f"{point}-{time}")
             assert run.survive(f"{point}:{time}=kill")
             kept = Kept.only(run.folder)
