@@ -18,7 +18,7 @@ from semantics.playing import Played, built, play
 from test_cases_run import CASES, Case
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.prose"))
-SOME = 6
+SOME = 12
 """Every so many-th case is in the default suite."""
 
 

@@ -313,7 +313,9 @@ ORDERED: dict[str, tuple[str, list[str]]] = {
 
 
 @pytest.mark.parametrize("what", ORDERED)
-@pytest.mark.parametrize("shuffle", [None, 1, 2, 3])
+@pytest.mark.parametrize(
+    "shuffle", [None, 1, *(pytest.param(n, marks=pytest.mark.long) for n in range(2, 8))]
+)
 def test_a_race_replays_as_it_was_decided(what: str, shuffle: int | None, tmp_path: Path) -> None:
     source, order = ORDERED[what]
     given = {"order": order} if shuffle is None else {"shuffle": shuffle}
