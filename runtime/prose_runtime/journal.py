@@ -34,7 +34,7 @@ from .errors import StoreFailed
 from .faults import UNARMED, Faults
 from .providers.protocol import JSON
 from .state.files import about
-from .state.reading import Read, lock, read_journal
+from .state.reading import Read, is_deleted, lock, read_journal
 
 SLOW = 0.0005
 """Seconds. A disk whose fsync takes longer is waited for in a thread, a faster one where it is: a thread costs more."""
@@ -211,7 +211,7 @@ class Journal:
     def _sync(self) -> None:
         started = time.perf_counter()
         self._datasync(self._descriptor)
-        if os.fstat(self._descriptor).st_nlink == 0:
+        if is_deleted(self._descriptor, self._path):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
         # A running mean, so that one hiccup doesn't send every fsync to a thread.
         self._pace += (time.perf_counter() - started - self._pace) / 8

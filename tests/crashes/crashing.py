@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import os
+import signal
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -85,13 +87,25 @@ class Crashed:
         self.deaths: list[Death] = []
         folder.mkdir(parents=True)
 
-    def live(self, fault: str = "") -> Life:
-        """One more life, the first or one that takes up the run; what it asks is checked."""
+    def live(self, fault: str = "", lines: int | None = None) -> Life:
+        """One more life, the first or one that takes up the run; what it asks is checked.
+
+        It may die by a fault, or be killed from here once it has said so many `lines`.
+        """
         whole = self.whole
         recorded = self.deaths[-1].recorded if self.deaths else ()
-        life = self.nursery.live(
-            whole.work.script, self.arguments(), self.folder, fault=fault, restless=whole.restless
+        born = self.nursery.start(
+            whole.work.script,
+            self.arguments(),
+            self.folder,
+            fault=fault,
+            restless=whole.restless,
+            heard=lines is not None,
         )
+        if lines is not None and born.ear is not None:
+            born.ear.lines(lines)
+            os.kill(born.pid, signal.SIGKILL)
+        life = self.nursery.ended(born)
         kept = Kept.only(self.folder)
         assert not Counter(life.calls) - Counter(whole.life.calls), "something else was asked"
         if life.killed:

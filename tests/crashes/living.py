@@ -57,6 +57,11 @@ class Ear:
         while text.encode() not in self._heard:
             assert self._more(), f"it never said {text!r}: {self._heard.decode()}"
 
+    def lines(self, count: int) -> None:
+        """Return when it has said so many lines, or has ended."""
+        while self._heard.count(b"\n") < count and self._more():
+            pass
+
     def all(self) -> str:
         """Everything that was said, once it has ended."""
         while self._more():

@@ -68,6 +68,29 @@ def test_several_kills_at_random_points_are_survived(
     whole.check_same(ended, kept)
 
 
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.long) for n in range(1, RANDOM_RUNS))]
+)
+def test_several_kills_from_outside_are_survived(
+    seed: int, nursery: Nursery, tmp_path: Path
+) -> None:
+    # The seed says after which line of its progress a life is killed; where it is by then, no seed can say.
+    chance = random.Random(seed)
+    work = WORKLOADS[chance.choice(sorted(WORKLOADS))]
+    whole = Undisturbed.run(nursery, work, tmp_path / "whole", restless=chance.random() < 0.5)
+    lines = whole.life.err.count("\n")
+    run = Crashed(nursery, whole, tmp_path / "run")
+    for life in count():
+        after = chance.randint(1, lines) if life < 5 else None
+        print(f"seed {seed}, {work.script.stem}, life {life}: killed after {after} lines")
+        ended = run.live(lines=after)
+        if not ended.killed:
+            break
+    kept = Kept.only(tmp_path / "run")
+    assert kept is not None
+    whole.check_same(ended, kept)
+
+
 def test_a_record_torn_anywhere_is_dropped_and_its_step_is_done_again(
     nursery: Nursery, tmp_path: Path
 ) -> None:

@@ -104,12 +104,24 @@ def lock(path: Path, flags: int) -> int:
                 raise UsageError(
                     f"{_holder(path)} is working on this run ({path.parent}); wait for it or stop it first"
                 )
-        if os.fstat(descriptor).st_nlink == 0:
+        if is_deleted(descriptor, path):
             raise UsageError(f"this run ({path.parent}) was deleted just now")
     except BaseException:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def is_deleted(descriptor: int, path: Path) -> bool:
+    """The file that is open here is not there any more under its name."""
+    here = os.fstat(descriptor)
+    if here.st_nlink:
+        return False
+    try:
+        # There are file systems that count no links at all.
+        return not os.path.samestat(here, path.stat())
+    except FileNotFoundError:
+        return True
 
 
 def _locked(descriptor: int, sort: int) -> bool:
