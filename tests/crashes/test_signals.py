@@ -16,7 +16,7 @@ from prose_runtime import Program, Run
 from prose_runtime.providers.simulate import Simulator
 from prose_runtime.running import execute
 from prose_runtime.sessions.side import Sessions
-from prose_runtime.settings import Bounds, Resumed, Resumption, Settings
+from prose_runtime.settings import Bounds, InputWanted, Resumed, Resumption, Settings
 from prose_runtime.testing.reactions import Fails
 from prose_runtime.testing.server import Hold, LoopbackServer, serving
 from workloads import WORKLOADS, Workload, compiled
@@ -230,6 +230,25 @@ def test_a_signal_at_any_moment_saves_the_state(
         assert len(again.calls) == len(whole.life.calls) - len(recorded)
         whole.check_same(again, kept)
     assert codes == {0, 130}
+
+
+def test_ctrl_c_at_a_question_to_a_person_needs_no_answer(tmp_path: Path) -> None:
+    program = Program("made.prose")
+
+    @program.main
+    async def main(run: Run) -> None:
+        await run.input("topic")
+
+    async def ask(wanted: InputWanted) -> str:
+        os.kill(os.getpid(), signal.SIGINT)
+        return await asyncio.get_running_loop().create_future()
+
+    settings = Settings(
+        Sessions(Simulator()), prose_dir=tmp_path / ".prose", simulated=True, ask=ask
+    )
+    outcome = asyncio.run(execute(program, settings))
+    assert outcome.exit_code == 130
+    assert outcome.resume_command is not None
 
 
 def test_ctrl_c_while_recorded_steps_are_taken_starts_nothing(tmp_path: Path) -> None:
