@@ -15,9 +15,8 @@ import os
 import re
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, ParamSpec, TypeVar
 
 from .errors import UsageError
 
@@ -49,21 +48,20 @@ OPERATIONS: Final[Mapping[str, str]] = {
 
 _REFUSALS: Final = {"ENOSPC": errno.ENOSPC, "EACCES": errno.EACCES, "EIO": errno.EIO}
 
-_FAULT: Final = re.compile(
+_FAULT: Final = (
     r"(?P<operation>[a-z.]+)\.(?P<when>before|after)(:(?P<first>[1-9]\d*)(?P<on>\+)?)?"
     rf"=(?P<what>kill|{'|'.join(_REFUSALS)})"
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Fault:
+class _Fault(NamedTuple):
     """What happens at a point: from the `first` time on, or that time alone."""
 
     first: int
     goes_on: bool
     refusal: int | None
     """The error number that the system gives; None where the process dies."""
-    times: Iterator[int] = field(default_factory=lambda: count(1))
+    times: Iterator[int]
     """Which time it is that the point is reached; in any thread."""
 
 
@@ -138,7 +136,7 @@ class _Surrounded:
 
 
 def _read(text: str) -> tuple[str, _Fault]:
-    found = _FAULT.fullmatch(text)
+    found = re.fullmatch(_FAULT, text)
     if found is None or found["operation"] not in OPERATIONS:
         raise UsageError(
             f"{VARIABLE}: '{text}' is no fault; write OPERATION.before:3=kill or OPERATION.after:3+=ENOSPC, where "
@@ -147,7 +145,7 @@ def _read(text: str) -> tuple[str, _Fault]:
     refusal = _REFUSALS.get(found["what"])
     if found["operation"] == "call" and refusal is not None:
         raise UsageError(f"{VARIABLE}: '{text}': at a call only kill makes sense; a server refuses")
-    fault = _Fault(int(found["first"] or 1), found["on"] is not None, refusal)
+    fault = _Fault(int(found["first"] or 1), found["on"] is not None, refusal, count(1))
     return f"{found['operation']}.{found['when']}", fault
 
 
