@@ -129,7 +129,6 @@ async def _called(
     identity = asked.identity
     slots = execution.slots
     execution.bounded(seen.line, seen.kind, strand)
-    execution.calls += 1
     execution.store.record(
         {"r": "ask", "id": identity, "kind": seen.kind, "line": seen.line, **sent()}, paid=False
     )
@@ -172,6 +171,7 @@ async def _called(
     try:
         execution.bounded(seen.line, seen.kind, strand)
         called = True
+        execution.calls += 1
         execution.costs.start(seen.kind)
         if execution.observed:
             execution.tell(StepStarted(seen))
