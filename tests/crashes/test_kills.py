@@ -14,7 +14,7 @@ from workloads import EXAMPLES, WORKLOADS, compiled
 CHOSEN = ["contract-scan", "headline-race"]
 """Examples for the default suite: a loop whose rounds run at once, and races."""
 
-RANDOM_RUNS = 100
+RANDOM_RUNS = 40
 """Runs of the long suite that die at random points, several times each."""
 
 

@@ -8,7 +8,7 @@ import pytest
 from resuming import check_replay, check_same, every_crash
 from test_semantics_generated import maker_of
 
-SEEDS = [*range(6), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(6, 200))]
+SEEDS = [*range(6), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(6, 80))]
 
 PROGRAMS = {
     "race": """
