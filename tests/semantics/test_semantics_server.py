@@ -36,7 +36,8 @@ def run(
             beside = meanwhile(server) if meanwhile is not None else None
             outcome = await asyncio.wait_for(execute(program, settings), 20)
             if beside is not None:
-                await beside
+                # A run that failed early leaves it waiting for calls that never come.
+                await asyncio.wait_for(beside, 20)
             return outcome, server.calls
 
     return asyncio.run(whole())
