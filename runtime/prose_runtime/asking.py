@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .costs import spent_in
@@ -23,6 +23,7 @@ from .execution import BindKind, Execution
 from .failures import Failure
 from .frames import Frame, Strand, strand_here
 from .identity import chained, labelled
+from .immutable import immutable
 from .past import Record
 from .providers.protocol import JSON, Hints, Kind, Usage
 from .records import as_record, sent_of, value_of_record
@@ -46,7 +47,7 @@ _LABEL = 80
 """Characters of a prompt that stand for a session without a name or title."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Target:
     """What the call says about the name of its result."""
 
@@ -54,7 +55,7 @@ class Target:
     kind: BindKind
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Asked(Generic[T]):
     """A step whose question is fixed: its identity and everything it shows."""
 

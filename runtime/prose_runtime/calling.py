@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from .events import FrameEntered, FrameLeft
 from .frames import Block, Bound, strand_here
 from .identity import digest_of
-from .providers.protocol import JSON
 from .steps import Step
 from .tasks import Entry
 from .values import Liftable, Value
@@ -46,7 +45,7 @@ def block_call(
         program_names = dict(zip(block.arguments, block.parameters, strict=False))
         given = dict(zip(block.parameters, lifted, strict=False))
         given |= {program_names.get(name, name): value for name, value in lifted_by_name.items()}
-        shown: dict[str, JSON] = {name: digest_of(value) for name, value in given.items()}
+        shown = "\n".join([f"{name} {digest_of(value)}" for name, value in sorted(given.items())])
         identity = execution.replay.identify(
             strand, "frame", {"block": block.name, "arguments": shown}
         )

@@ -121,7 +121,8 @@ class _Parallel:
                 raced = self.join != "all" or (self.errors and self.on_fail == "fail-fast")
                 if self._is_settled() and (cut_short or raced):
                     # Also where the last to end decided it: in a replay the branches end in another order.
-                    record_race(execution, identity, self._won(), sorted(self.errors), self.strands)
+                    asked = set().union(*(strand.asked for strand in self.strands))
+                    record_race(execution, identity, self._won(), sorted(self.errors), asked)
             joined = self._joined()
         finally:
             strand.touch(self.strands)
@@ -141,7 +142,7 @@ class _Parallel:
             self.strands.append(fork)
 
     def _running(self, numbers: Iterable[int]) -> Racing:
-        return Racing(self.execution.replay, [(n, self.strands[n], self.works[n]) for n in numbers])
+        return Racing(self.execution.replay, [*numbers], lambda n: (self.strands[n], self.works[n]))
 
     async def _repeat(self, rerun: Rerun) -> bool:
         """Take the winners of a race that was cut short from the journal; False where that can't be done."""

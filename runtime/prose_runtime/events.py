@@ -8,10 +8,11 @@ bears a number that no other bears in this life of the run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from .immutable import immutable
 from .providers.protocol import Kind, Usage
 from .tasks import Place
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 Status = Literal["running", "waiting", "stopped", "completed", "failed", "interrupted"]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class StepSeen:
     """One step as people see it. `number` counts the steps of this process, from 1."""
 
@@ -58,7 +59,7 @@ class StepSeen:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class RunStarted:
     run_id: str
     program: str
@@ -67,20 +68,20 @@ class RunStarted:
     resumed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class StepStarted:
     """The step has a session slot and its call begins."""
 
     step: StepSeen
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class StepTokens:
     step: StepSeen
     output: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class StepRetrying:
     step: StepSeen
     attempt: int
@@ -89,14 +90,14 @@ class StepRetrying:
     delay: float
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class AttemptStarted:
     """After the pause that a retry makes: the next attempt begins."""
 
     step: StepSeen
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class StepFinished:
     """`reason` is a decision's; `path` the file of the value, if it has one."""
 
@@ -108,19 +109,19 @@ class StepFinished:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class StepFailed:
     step: StepSeen
     reason: str
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class StepCancelled:
     step: StepSeen
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ParallelStarted:
     """`names` are those of all branches in written order, `_branch_i` where one has none."""
 
@@ -138,7 +139,7 @@ BranchStatus = Literal["complete", "failed", "cancelled", "stopped"]
 """`stopped`: it waits for a person, or the run stops."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class BranchEnded:
     """A branch of the parallel `number` ended; `index` is its place in the order written."""
 
@@ -148,7 +149,7 @@ class BranchEnded:
     value: Value | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class ParallelEnded:
     """`values`: what the branches with names are bound to; None where the parallel failed or stopped."""
 
@@ -156,7 +157,7 @@ class ParallelEnded:
     values: Mapping[str, Value] | None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class LoopStarted:
     """`of` is None where the loop has no bound. `rounds` counts, `each` goes over elements, `concurrent` does so at once."""
 
@@ -168,7 +169,7 @@ class LoopStarted:
     of: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class RoundStarted:
     """Round `round` (from 0) of the loop `number` begins; `branch` is the strand of a concurrent one."""
 
@@ -177,7 +178,7 @@ class RoundStarted:
     branch: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class RoundEnded:
     """A round of a concurrent loop ended. (One of a sequential loop ends when the next begins, or the loop ends.)"""
 
@@ -186,7 +187,7 @@ class RoundEnded:
     status: BranchStatus
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class LoopEnded:
     """`exhausted`: it ran all rounds that its bound or its elements allow, and was not left before."""
 
@@ -194,7 +195,7 @@ class LoopEnded:
     exhausted: bool
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class PipelineStarted:
     """`stages` in written order (map, filter, pmap, reduce); `items` elements go into the first."""
 
@@ -206,7 +207,7 @@ class PipelineStarted:
     items: int
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class StageEnded:
     """Stage `stage` (from 0) has its value: a list, or what a reduce made."""
 
@@ -215,7 +216,7 @@ class StageEnded:
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class PipelineEnded:
     """`value` is None where it failed or stopped."""
 
@@ -223,7 +224,7 @@ class PipelineEnded:
     value: Value | None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class FrameEntered:
     """A block is called; `line` is that of the call, `branch` where it happens. `arguments` by parameter."""
 
@@ -233,7 +234,7 @@ class FrameEntered:
     arguments: Mapping[str, Value] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class FrameLeft:
     """`failed`: by an error, a stop or a cancellation."""
 
@@ -241,7 +242,7 @@ class FrameLeft:
     failed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Bound:
     """A name was bound; `shown` is False for a secret, whose value must not be shown.
 
@@ -261,7 +262,7 @@ class Bound:
     """Its file, if it has one."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Resolved:
     """A block reads a name of its caller, of one further up, or of the root: `execution_id` is that of the frame."""
 
@@ -271,7 +272,7 @@ class Resolved:
     branch: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Threw:
     """The program makes an error of its own, to be raised there and then."""
 
@@ -281,7 +282,7 @@ class Threw:
     branch: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Warned:
     """Shown once per text in a run."""
 
@@ -289,7 +290,7 @@ class Warned:
     line: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class WaitingFor:
     """An input is missing; other branches first go on to their end."""
 
@@ -300,7 +301,7 @@ class WaitingFor:
     branch: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class PersonAsked:
     """The person is asked for an input, and the strand waits for the answer: until the input is bound."""
 
@@ -310,7 +311,7 @@ class PersonAsked:
     branch: str
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class RunEnded:
     run_id: str
     status: Status

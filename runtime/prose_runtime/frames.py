@@ -285,7 +285,10 @@ class Strand:
             self.fold_names(branch.writes)
             self.fold_outputs(branch.outputs)
             self.filed.update(branch.filed)
-        self.join_accounts(branches)
+        joining = Joining(self)
+        for branch in branches:
+            joining.add(branch)
+        joining.done()
 
     def fold_names(self, writes: Mapping[tuple[Frame, str], Bound]) -> None:
         for (frame, name), bound in writes.items():
@@ -299,22 +302,47 @@ class Strand:
         for (frame, name), value in outputs.items():
             self.give(frame, name, value)
 
-    def join_accounts(self, branches: list[Strand]) -> None:
-        self.account = self.account.joined([branch.account for branch in branches])
-        before = self.latest
-        for branch in branches:
-            if branch.latest is not before:
-                newer = {
-                    agent: v for agent, v in branch.latest.items() if before.get(agent) is not v
-                }
-                self.latest = {**self.latest, **newer}
-        changed = [branch.chains for branch in branches if branch.chains is not self.chains]
-        if changed:
-            after = dict(self.chains)
-            for name in {name for chains in changed for name in chains}:
-                after[name] = folded(self.chains.get(name, ""), [c.get(name, "") for c in changed])
-            self.chains = after
-        self.world = folded(self.world, [branch.world for branch in branches])
+
+class Joining:
+    """What branches leave to the strand that forked them, but for names and files: taken in one by one, in order."""
+
+    def __init__(self, strand: Strand) -> None:
+        self._strand = strand
+        self._known = frozenset(id(entry) for entry in strand.account.entries())
+        self._account = strand.account
+        self._latest: dict[Agent, Value] = {}
+        self._chains: list[Mapping[str, str]] = []
+        self._worlds: list[str] = []
+        self._last = strand.last
+
+    def add(self, branch: Strand) -> None:
+        """Take in a branch that has ended."""
+        strand = self._strand
+        if branch.account is not strand.account:
+            self._account = self._account.joined(branch.account, self._known)
+        if branch.latest is not strand.latest:
+            for agent, value in branch.latest.items():
+                if strand.latest.get(agent) is not value:
+                    self._latest[agent] = value
+        if branch.chains is not strand.chains:
+            self._chains.append(branch.chains)
+        if branch.world != strand.world:
+            self._worlds.append(branch.world)
+        if branch.last is not None:
+            self._last = branch.last
+
+    def done(self) -> None:
+        """Leave it to the strand."""
+        strand = self._strand
+        strand.account, strand.last = self._account, self._last
+        if self._latest:
+            strand.latest = {**strand.latest, **self._latest}
+        if self._chains:
+            after = dict(strand.chains)
+            for name in {name for chains in self._chains for name in chains}:
+                after[name] = folded(after.get(name, ""), [c.get(name, "") for c in self._chains])
+            strand.chains = after
+        strand.world = folded(strand.world, self._worlds)
 
 
 strand_here: ContextVar[Strand] = ContextVar("strand_here")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .calling import ended_after_cancelling
@@ -28,45 +28,74 @@ Work = Callable[[], Coroutine[Any, Any, Any]]
 class Racing:
     """Tasks that run at once, handed out one by one as they end."""
 
-    def __init__(self, replay: Replay, works: Iterable[tuple[int, Strand, Work]]) -> None:
-        """`works`: each with its number, which stays its own when others are left out."""
+    def __init__(
+        self,
+        replay: Replay,
+        numbers: Sequence[int],
+        begin: Callable[[int], tuple[Strand, Work]],
+        room: int | None = None,
+    ) -> None:
+        """Begin those of these numbers, in order; `begin` gives what one does, and where, when its turn comes.
+
+        No more than `room` of them are at work together: what comes after begins when one was handed out, or waits.
+        """
+        self.left = len(numbers)
         self._replay = replay
-        self.tasks: list[asyncio.Task[Any]] = []
+        self._begin = begin
+        self._room = len(numbers) if room is None else room
+        self._pending = deque(numbers)
         self._numbers: dict[asyncio.Task[Any], int] = {}
+        """Those that have begun and were not handed out."""
         self._ended: deque[asyncio.Task[Any]] = deque()
-        self._taken: set[asyncio.Task[Any]] = set()
         self._waiter: asyncio.Future[None] | None = None
+        self._begin_some()
+
+    def _begin_some(self) -> None:
         loop = asyncio.get_running_loop()
-        for number, strand, work in works:
-            task = loop.create_task(_in_strand(strand, work))
+        while self._pending and self._room > 0:
+            self._room -= 1
+            number = self._pending.popleft()
+            task = loop.create_task(_in_strand(*self._begin(number)))
             self._numbers[task] = number
-            self.tasks.append(task)
             task.add_done_callback(self._end)
-        self.left = len(self.tasks)
 
     def _end(self, task: asyncio.Task[Any]) -> None:
         self._replay.moves += 1
         self._ended.append(task)
+        self._wake()
+
+    def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
     async def next(self) -> tuple[int, asyncio.Task[Any]]:
         """The number and the task that ended next."""
         while not self._ended:
+            self._begin_some()
             self._waiter = asyncio.get_running_loop().create_future()
             await self._waiter
         task = self._ended.popleft()
-        self._taken.add(task)
         self.left -= 1
-        return self._numbers[task], task
+        self._room += 1
+        return self._numbers.pop(task), task
+
+    async def wait(self, others: Awaitable[None]) -> None:
+        """One of these waits for others, which leaves room for one that has not begun."""
+        self._room += 1
+        self._wake()
+        try:
+            await others
+        finally:
+            self._room -= 1
 
     def given_up(self) -> list[int]:
-        """The numbers of those that were not handed out."""
-        return [number for task, number in self._numbers.items() if task not in self._taken]
+        """The numbers of those that have begun and were not handed out."""
+        return list(self._numbers.values())
 
     async def cancel(self) -> None:
-        """Cancel what still runs and return when nothing does."""
-        await ended_after_cancelling(self.tasks)
+        """Begin nothing more, cancel what still runs, and return when nothing does."""
+        self._pending.clear()
+        await ended_after_cancelling([*self._numbers])
 
 
 async def _in_strand(strand: Strand, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -153,10 +182,9 @@ def record_race(
     identity: str,
     won: Sequence[int],
     failed: Sequence[int],
-    strands: Sequence[Strand],
+    asked: Collection[tuple[str, str]],
 ) -> None:
-    """Record how a race that was cut short came out."""
-    asked = {key for strand in strands for key in strand.asked}
+    """Record how a race that was cut short came out; `asked` is what was identified in it."""
     execution.store.record(
         {
             "r": "race",

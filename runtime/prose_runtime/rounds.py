@@ -7,12 +7,12 @@ rounds, and a round that has had its turn sees what all earlier ones wrote.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
 
 from .errors import BadValue, ProseError, Stop
 from .events import BranchStatus, RoundEnded
-from .frames import Bound, Filed, Frame, Strand, strand_here
+from .frames import Bound, Filed, Frame, Joining, Strand, strand_here
 from .identity import digest_of, round_path
 from .racing import Racing, Rerun, Unrecorded, Work, failure_of, record_race
 from .values import Value
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 OnFail = Literal["fail-fast", "continue", "ignore"]
+
+ROOM: Final = 100
+"""Rounds that are at work at once, besides as many as there are session slots: others begin when one of them ends, or
+waits for its turn. What a loop of thousands has begun and not ended takes memory."""
 
 
 class Turn:
@@ -57,21 +61,33 @@ class ConcurrentLoop(Generic[T]):
         self.on_fail = on_fail
         self.line = line
         self.told = 0
+        self._paths = _paths(self.strand.path, items)
+        self._begin(None)
+
+    def _begin(self, rerun: Rerun | None) -> None:
+        """Nothing has been done yet; `rerun` is the recorded end of the loop that is to be repeated."""
+        self._rerun = rerun
         self.merged: dict[tuple[Frame, str], Bound] = {}
         self.filed = Filed()
         self.outputs: dict[tuple[Frame, str], Value] = {}
-        self.strands: list[Strand] = []
+        self.strands: dict[int, Strand] = {}
+        """Of the rounds that have begun and were not merged."""
         self.results: dict[int, T] = {}
         self.failure: ProseError | None = None
         self.stop: Stop | None = None
+        self._joining = Joining(self.strand)
+        self._asked: set[tuple[str, str]] = set()
+        """What was identified in rounds that were merged, if this is a race."""
         self._next = 0
         self._ended: dict[int, bool] = {}
         self._turns: dict[int, asyncio.Future[None]] = {}
+        self._stopped: int | None = None
+        """The first of the rounds that stopped: those after it have no turn."""
         self._missing: frozenset[int] = frozenset()
         """Rounds that are not started: those that a recorded end of the loop had cancelled."""
 
-    async def perform(self, works: Sequence[Work]) -> list[T]:
-        """Run the rounds; gives the results of those that succeeded, in order."""
+    async def perform(self, work: Callable[[int], Work]) -> list[T]:
+        """Run the rounds, `work` gives what each does; gives the results of those that succeeded, in order."""
         execution, strand = self.execution, self.strand
         identity = execution.replay.identify(
             strand, "rounds", {"items": [digest_of(item) for item in self.items], "on_fail": self.on_fail}
@@ -80,9 +96,8 @@ class ConcurrentLoop(Generic[T]):
         exhausted = False
         try:
             again = Rerun.of(execution, strand, identity)
-            if again is None or not await self._repeat(again, works):
-                self._fork(None)
-                await self._run(identity, works)
+            if again is None or not await self._repeat(again, work):
+                await self._run(identity, work)
             exhausted = not (self.failure or self.stop)
         finally:
             self._close()
@@ -94,40 +109,37 @@ class ConcurrentLoop(Generic[T]):
             raise self.stop
         return [self.results[number] for number in sorted(self.results)]
 
-    def _fork(self, rerun: Rerun | None) -> None:
-        """Make the strands of all rounds."""
-        self.strands = []
-        equal: dict[str, int] = {}
-        for number, item in enumerate(self.items):
-            same = equal[digest_of(item)] = equal.get(digest_of(item), -1) + 1
-            fork = self.strand.fork(round_path(self.strand.path, item, same))
-            fork.rounds = (*self.strand.rounds, number)
-            fork.turn = Turn(self, number)
-            fork.in_race |= self.on_fail == "fail-fast"
-            fork.rerun = fork.rerun or rerun
-            self.strands.append(fork)
+    def _fork(self, number: int) -> Strand:
+        """Make the strand of a round."""
+        fork = self.strands[number] = self.strand.fork(self._paths[number])
+        fork.rounds = (*self.strand.rounds, number)
+        fork.turn = Turn(self, number)
+        fork.in_race |= self.on_fail == "fail-fast"
+        fork.rerun = fork.rerun or self._rerun
+        self.execution.round_started(self.told, number, fork.path)
+        return fork
 
-    async def _repeat(self, rerun: Rerun, works: Sequence[Work]) -> bool:
+    async def _repeat(self, rerun: Rerun, work: Callable[[int], Work]) -> bool:
         """Take what a loop that was cut short had done from the journal; False where that can't be done."""
-        self._fork(rerun)
+        self._begin(rerun)
         numbers = sorted((*rerun.won, *rerun.failed))
-        self._missing = frozenset(range(len(works))) - frozenset(numbers)
-        if numbers[-1] < len(works) and await rerun.done(
-            lambda: self._running(numbers, works), self._take
+        self._missing = frozenset(range(len(self.items))) - frozenset(numbers)
+        if numbers[-1] < len(self.items) and await rerun.done(
+            lambda: self._running(numbers, work), self._take
         ):
             return True
-        self.merged, self.filed, self.outputs, self.results = {}, Filed(), {}, {}
-        self.failure = self.stop = None
-        self._next, self._ended, self._turns, self._missing = 0, {}, {}, frozenset()
+        self._begin(None)
         return False
 
-    def _running(self, numbers: Iterable[int], works: Sequence[Work]) -> Racing:
-        for number in numbers:
-            self.execution.round_started(self.told, number, self.strands[number].path)
-        return Racing(self.execution.replay, [(n, self.strands[n], works[n]) for n in numbers])
+    def _running(self, numbers: Sequence[int], work: Callable[[int], Work]) -> Racing:
+        room = self.execution.settings.max_concurrency + ROOM
+        self._racing = Racing(
+            self.execution.replay, numbers, lambda number: (self._fork(number), work(number)), room
+        )
+        return self._racing
 
-    async def _run(self, identity: str, works: Sequence[Work]) -> None:
-        racing = self._running(range(len(works)), works)
+    async def _run(self, identity: str, work: Callable[[int], Work]) -> None:
+        racing = self._running(range(len(self.items)), work)
         try:
             while racing.left:
                 number, task = await racing.next()
@@ -141,7 +153,10 @@ class ConcurrentLoop(Generic[T]):
             await racing.cancel()
         if self.failure is not None:
             # Also where none was given up: a failure that is raised again from the journal comes sooner than it did.
-            record_race(self.execution, identity, sorted(self.results), [number], self.strands)
+            record_race(self.execution, identity, sorted(self.results), [number], self._all_asked())
+
+    def _all_asked(self) -> set[tuple[str, str]]:
+        return self._asked.union(*(strand.asked for strand in self.strands.values()))
 
     def _take(self, number: int, failure: BaseException | None, result: Any) -> None:
         """Take in how a round ended."""
@@ -174,33 +189,37 @@ class ConcurrentLoop(Generic[T]):
     async def turn_of(self, number: int) -> None:
         if self._next >= number:
             return
-        if any(earlier in self._missing for earlier in range(self._next, number)):
+        if self._missing and any(n in self._missing for n in range(self._next, number)):
             raise Unrecorded
+        if self._stopped is not None and number > self._stopped:
+            assert self.stop is not None
+            raise self.stop
         turn = self._turns.setdefault(number, asyncio.get_running_loop().create_future())
-        await turn
+        await self._racing.wait(turn)
 
     def _stop_turns_after(self, number: int, stop: Stop) -> None:
-        for later, turn in self._turns.items():
-            if later > number and not turn.done():
+        if self._stopped is not None and self._stopped <= number:
+            return
+        self._stopped = number
+        for later in [waiting for waiting in self._turns if waiting > number]:
+            turn = self._turns.pop(later)
+            if not turn.done():
                 turn.set_exception(stop)
-        for later in range(number + 1, len(self.strands)):
-            if later not in self._turns:
-                self._turns[later] = asyncio.get_running_loop().create_future()
-                self._turns[later].set_exception(stop)
-                self._turns[later].exception()
 
     def _end(self, number: int, succeeded: bool) -> None:
         self._ended[number] = succeeded
         while self._next in self._ended:
-            if self._ended[self._next]:
-                self._merge(self.strands[self._next])
+            round = self.strands.pop(self._next)
+            self._asked |= round.asked
+            if self._ended.pop(self._next):
+                self._merge(round)
             self._next += 1
-        for waiting in [n for n in self._turns if n <= self._next]:
-            turn = self._turns.pop(waiting)
-            if not turn.done():
+            turn = self._turns.pop(self._next, None)
+            if turn is not None and not turn.done():
                 turn.set_result(None)
 
     def _merge(self, round: Strand) -> None:
+        self._joining.add(round)
         for (frame, name), bound in round.writes.items():
             if bound.kind == "left":
                 there = self.merged.get((frame, name)) or self.strand.find(frame, name)
@@ -214,11 +233,13 @@ class ConcurrentLoop(Generic[T]):
         """Fold what the rounds did into the strand that forked them."""
         self.strand.fold_names(self.merged)
         self.strand.fold_outputs(self.outputs)
-        self.strand.join_accounts([self.strands[number] for number in sorted(self.results)])
+        for number in sorted(self.strands):
+            if number in self.results:
+                self._joining.add(self.strands[number])
+        self._joining.done()
         self.execution.refile(self.strand, self.filed)
-        lasts = [self.strands[number].last for number in sorted(self.results)]
-        self.strand.last = next((last for last in reversed(lasts) if last is not None), self.strand.last)
-        self.strand.touch(self.strands)
+        if self.strand.in_race:
+            self.strand.asked |= self._all_asked()
 
 
 async def turn_here(strand: Strand) -> None:
@@ -243,10 +264,21 @@ async def concurrent_rounds(
     run._execution.starting(strand_here.get(), run._frame, line)
     loop: ConcurrentLoop[T] = ConcurrentLoop(run, items, on_fail, line)
 
-    def work(item: Value, number: int) -> Callable[[], Coroutine[Any, Any, T]]:
+    def work(number: int) -> Callable[[], Coroutine[Any, Any, T]]:
         async def one_round() -> T:
+            item = items[number]
             return await (body(item, Value(number)) if indexed else body(item))
 
         return one_round
 
-    return await loop.perform([work(item, number) for number, item in enumerate(items)])
+    return await loop.perform(work)
+
+
+def _paths(path: str, items: Sequence[Value]) -> list[str]:
+    """The scope paths of all rounds: of equal items each has a number."""
+    equal: dict[str, int] = {}
+    paths = []
+    for item in items:
+        same = equal[digest_of(item)] = equal.get(digest_of(item), -1) + 1
+        paths.append(round_path(path, item, same))
+    return paths

@@ -5,10 +5,10 @@ An account is immutable and bounded, so that a fork shares it and its cost doesn
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection
 from typing import Final
 
+from .immutable import immutable
 from .tasks import Entry
 from .values import Value
 
@@ -16,7 +16,7 @@ MOST: Final = 30
 """Results that an account remembers; inputs are all in it."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Account:
     """Inputs, then the newest results, oldest first. Nothing is in it twice under one label and path."""
 
@@ -49,18 +49,15 @@ class Account:
     def entries(self) -> tuple[Entry, ...]:
         return self.inputs + self.results
 
-    def joined(self, branches: Sequence[Account]) -> Account:
-        """The account after a join: this one (as it stood at the fork), then what each branch added, in order."""
-        known = {id(entry) for entry in self.entries()}
+    def joined(self, branch: Account, known: Collection[int]) -> Account:
+        """This account, then what a branch added; `known` are the ids of the entries that it had at the fork."""
         account = self
-        for branch in branches:
-            for entry in branch.inputs:
-                if id(entry) not in known:
-                    account = account.with_input(entry)
-            if branch.results is not self.results:
-                for entry in branch.results:
-                    if id(entry) not in known:
-                        account = account.with_result(entry)
+        for entry in branch.inputs:
+            if id(entry) not in known:
+                account = account.with_input(entry)
+        for entry in branch.results:
+            if id(entry) not in known:
+                account = account.with_result(entry)
         return account
 
     def renamed(self, entries: tuple[Entry, ...], name: str, path: str | None) -> Account:

@@ -8,9 +8,10 @@ provider; the session side knows no frames, journal or files.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from .immutable import immutable
 from .providers.protocol import Hints, Usage
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ Extent = Literal["key points", "essentials"]
 """How much of a value is left in its summary."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Entry:
     """One value that a session is shown, under the label it is told.
 
@@ -38,7 +39,7 @@ class Entry:
     summary: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Place:
     """Where in the run a step stands: what a session inside a block is told as its execution scope."""
 
@@ -71,7 +72,7 @@ def _not_asked_again(text: str) -> None: ...
 async def _no_pause(seconds: float) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Reports:
     """What the session side calls while it works on a step."""
 
@@ -91,7 +92,7 @@ class Reports:
     """(A session's answer that has not the shape needed.) The cheap model is asked for it in that shape."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Task:
     """One session or resume, with everything that it is asked and shown already rendered."""
 
@@ -147,7 +148,7 @@ class Task:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Answer:
     """What a session gave: its value has the shape that the task asked for (text where it asked for none)."""
 
@@ -161,7 +162,7 @@ class Answer:
     """A tool of the session wrote, ran or sent something: what sessions with tools find may be another thing now."""
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Question:
     """One `**...**`: a closed question without tools."""
 
@@ -178,7 +179,7 @@ class Question:
     reports: Reports = field(default_factory=Reports)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Decision:
     """The answer to a question: true or false, or one of the labels (choose), with a one-line reason."""
 
@@ -188,7 +189,7 @@ class Decision:
     model: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Repair:
     """A text that no shared rule could turn into a shape, to be put right by one question to the cheap model."""
 
@@ -199,7 +200,7 @@ class Repair:
     reports: Reports = field(default_factory=Reports)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Summary:
     """A value that is too long to go by value, to be put shorter by one question to the cheap model."""
 

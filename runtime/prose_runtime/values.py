@@ -314,6 +314,8 @@ def _text_form(value: Value) -> str:
     data = value._data
     if isinstance(data, ProseError):
         return data.message
+    if value._kind == "number" and isinstance(data, int):
+        return str(data)
     return json.dumps(value.plain(), ensure_ascii=False)
 
 

@@ -7,8 +7,10 @@ errors of prose_runtime.errors, with secrets scrubbed.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol
+
+from ..immutable import immutable
 
 JSON = None | bool | int | float | str | list["JSON"] | dict[str, "JSON"]
 
@@ -17,7 +19,7 @@ Kind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Hints:
     """What `simulate` and reports need to know about a step beyond what a model is told."""
 
@@ -53,7 +55,7 @@ class Hints:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Usage:
     """Tokens of exchanges with a model, as the API counts them, and what they cost."""
 
@@ -78,7 +80,7 @@ class Usage:
         return self.input + self.output + self.cache_write + self.cache_read
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Request:
     """One exchange with a model.
 
@@ -105,7 +107,7 @@ class Request:
             self.on_spent(usage)
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Reply:
     """What a model answered: `text`, and `data` where a schema was asked for."""
 

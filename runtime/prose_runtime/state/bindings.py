@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from ..errors import BadValue, ProseError, Thrown
+from ..immutable import immutable
 from ..values import Value
 
 BindingKind = Literal["input", "output", "let", "const"]
@@ -15,7 +15,7 @@ BindingKind = Literal["input", "output", "let", "const"]
 _RUN_OF_BACKTICKS: Final = re.compile("`+")
 
 
-@dataclass(frozen=True, slots=True)
+@immutable
 class Binding:
     """A named value as its file has it. `source` is the statement that made it, dedented."""
 

@@ -319,10 +319,6 @@ class Whereabouts:
         if not isinstance(looping, Looping):
             return
         if event.branch:
-            if looping.ended:
-                # All rounds are begun before any ends: these begin once more.
-                looping.ended.clear()
-                looping.given_up.clear()
             looping.paths[event.round] = event.branch
             self.walks.forks[event.branch] = (looping, event.round)
             return
