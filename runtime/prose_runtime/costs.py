@@ -66,7 +66,10 @@ class Costs:
     def add(self, kind: str, model: str | None, usage: Usage) -> None:
         """One call was made, and cost this."""
         self.usage += usage
-        line = self.lines.setdefault((_sort(kind), model or ""), Line())
+        key = (_sort(kind), model or "")
+        line = self.lines.get(key)
+        if line is None:
+            line = self.lines[key] = Line()
         line.calls += 1
         line.usage += usage
 

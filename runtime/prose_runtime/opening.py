@@ -44,6 +44,8 @@ def opened(
         kept.append(past)
 
     store = stores.reopen(run_id, listing.text, render, check)
+    # What is needed of them is in the Past: of a long run they are most of the memory.
+    store.past = ()
     return store, kept[0]
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from .costs import Costs
 from .providers.protocol import JSON
 
 Record = Mapping[str, Any]
+
+_KEPT: Final = ("id", "text", "kind_of_value", "value", "reason", "model", "world")
+"""What a step that is taken from the journal needs of its result."""
 
 
 class Past:
@@ -69,7 +72,7 @@ class Past:
                     self._numbers[identity] = record["execution_id"]
                     self.frames = max(self.frames, record["execution_id"])
             case "result":
-                self._results[identity] = record
+                self._results[identity] = {name: record[name] for name in _KEPT if name in record}
                 self._failed.pop(identity, None)
                 if "bare" in record:
                     self._bare[record["bare"]] = identity

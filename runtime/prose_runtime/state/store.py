@@ -29,7 +29,7 @@ class Store(Protocol):
     directory: Path | None
     on_failure: Callable[[StoreFailed], None]
     past: Sequence[Mapping[str, Any]]
-    """The records of earlier lives, in order; empty in a new run."""
+    """The records of earlier lives, in order, but for what was asked (`ask`); empty in a new run, and once they are read."""
     remarks: Sequence[str]
     """What people must be told of how the run was found: half a record dropped, damaged ones passed over."""
 
